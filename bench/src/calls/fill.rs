@@ -44,7 +44,7 @@ pub fn sqlite(connection: &Connection, customer: &Customer, first: i64, calls: i
         &blob(customer.account.uuid()),
         &blob(customer.trunk),
     ))?;
-    connection.execute_batch(&rollups(&blob(customer.account.uuid())))?;
+    connection.execute_batch(&rollups(&blob(customer.account.uuid()), &blob(Uuid::nil())))?;
     for (_, text) in &indexes {
         connection.execute_batch(text)?;
     }
@@ -59,9 +59,9 @@ pub async fn postgres(server: &Database, customer: &Customer, first: i64, calls:
     let numbers = format!("generate_series({first}::BIGINT, {}::BIGINT) AS n", first + calls - 1);
     let account = quoted(customer.account.uuid());
     let cdrs = cdrs(id, &numbers, &account, &quoted(customer.trunk));
-    let rollups = rollups(&account);
+    let rollups = rollups(&account, &quoted(Uuid::nil()));
     server.run(&format!("{DROP_INDEXES}{cdrs}{rollups}{CREATE_INDEXES}")).await?;
-    for table in ["cdrs", "cdr_days", "cdr_hours"] {
+    for table in ["cdrs", "cdr_days", "cdr_hours", "usage_trunks", "usage_destinations", "usage_routes"] {
         server.run(&format!("VACUUM ANALYZE {table}")).await?;
     }
     Ok(())
@@ -85,7 +85,7 @@ fn cdrs(id: &str, numbers: &str, account: &str, trunk: &str) -> String {
     )
 }
 
-fn rollups(account: &str) -> String {
+fn rollups(account: &str, nil: &str) -> String {
     format!(
         "DELETE FROM cdr_days WHERE account_id = {account};
          INSERT INTO cdr_days (account_id, day, country, destination_name, attempts, answered, seconds, charge, cost)
@@ -95,6 +95,29 @@ fn rollups(account: &str) -> String {
          DELETE FROM cdr_hours WHERE account_id = {account};
          INSERT INTO cdr_hours (account_id, hour, trunk_id, attempts, answered, seconds, charge)
          SELECT account_id, started_at / 3600000, trunk_id, COUNT(*), COUNT(answered_at), SUM(duration_seconds), SUM(charge)
-         FROM cdrs WHERE account_id = {account} GROUP BY 1, 2, 3;"
+         FROM cdrs WHERE account_id = {account} GROUP BY 1, 2, 3;
+         {}{}",
+        usage(account, nil, 1),
+        usage(account, nil, 24)
+    )
+}
+
+/// The rollups of usage with slots of this many hours. Those of routes are summed from the CDRs of all accounts.
+fn usage(account: &str, nil: &str, span: i64) -> String {
+    let slot = format!("started_at / {} * {span}", span * 3_600_000);
+    let sums = "COUNT(*), COUNT(answered_at), SUM(duration_seconds), SUM(charge), SUM(cost)";
+    let columns = "attempts, answered, seconds, charge, cost";
+    format!(
+        "DELETE FROM usage_trunks WHERE account_id = {account} AND span = {span};
+         INSERT INTO usage_trunks (account_id, span, slot, trunk_id, {columns})
+         SELECT account_id, {span}, {slot}, trunk_id, {sums} FROM cdrs WHERE account_id = {account} GROUP BY 1, 3, 4;
+         DELETE FROM usage_destinations WHERE account_id = {account} AND span = {span};
+         INSERT INTO usage_destinations (account_id, span, slot, country, destination_name, {columns})
+         SELECT account_id, {span}, {slot}, COALESCE(country, ''), COALESCE(destination_name, ''), {sums}
+         FROM cdrs WHERE account_id = {account} GROUP BY 1, 3, 4, 5;
+         DELETE FROM usage_routes WHERE span = {span};
+         INSERT INTO usage_routes (span, slot, country, destination_name, upstream_id, {columns})
+         SELECT {span}, {slot}, COALESCE(country, ''), COALESCE(destination_name, ''), COALESCE(upstream_id, {nil}), {sums}
+         FROM cdrs GROUP BY 2, 3, 4, 5;"
     )
 }

@@ -31,6 +31,7 @@ pub struct Names {
     pub pages_of_many: &'static str,
     pub summary: &'static str,
     pub asr: &'static str,
+    pub usage: &'static str,
     pub export: &'static str,
 }
 
@@ -39,6 +40,7 @@ pub const SQLITE: Names = Names {
     pages_of_many: "Page of 50 among 10,000,000 CDRs, SQLite; baseline: bare statement",
     summary: "CDR summary of a day among 10,000,000 CDRs, SQLite; baseline: among 1,000,000",
     asr: "ASR and ACD of 30 days among 10,000,000 CDRs, SQLite; baseline: among 1,000,000",
+    usage: "Usage of 30 days by destination among 10,000,000 CDRs, SQLite; baseline: among 1,000,000",
     export: "CDR export of 1,000,000 as CSV, SQLite; baseline: PostgreSQL COPY in the same order",
 };
 
@@ -47,6 +49,7 @@ pub const POSTGRES: Names = Names {
     pages_of_many: "Page of 50 among 10,000,000 CDRs, PostgreSQL; baseline: bare statement",
     summary: "CDR summary of a day among 10,000,000 CDRs, PostgreSQL; baseline: among 1,000,000",
     asr: "ASR and ACD of 30 days among 10,000,000 CDRs, PostgreSQL; baseline: among 1,000,000",
+    usage: "Usage of 30 days by destination among 10,000,000 CDRs, PostgreSQL; baseline: among 1,000,000",
     export: "CDR export of 1,000,000 as CSV, PostgreSQL; baseline: its COPY in the same order",
 };
 
@@ -75,16 +78,18 @@ async fn page_and_summary_rows(fixture: &Fixture, names: &Names) -> Outcome<Vec<
     let yesterday = Date::from(Time::from_millis(Clock::system().now().millis() - DAY_MILLIS));
     let summary = format!("/v1/cdrs/summary?date={yesterday}");
     let asr = "/v1/asr-acd?period=30d";
-    let few = (latency(fixture, &summary).await?, latency(fixture, asr).await?);
+    let usage = "/v1/usage?group_by=destination";
+    let few = (latency(fixture, &summary).await?, latency(fixture, asr).await?, latency(fixture, usage).await?);
     let pages_of_few = pages(fixture, names.pages_of_few).await?;
     fixture.store.fill(fixture.first_customer().await?.0, FEW + 1, MANY - FEW).await?;
-    let many = (latency(fixture, &summary).await?, latency(fixture, asr).await?);
+    let many = (latency(fixture, &summary).await?, latency(fixture, asr).await?, latency(fixture, usage).await?);
     let pages_of_many = pages(fixture, names.pages_of_many).await?;
     let alone = |what, many: Spread, few: Spread| {
         let limit = Limit::AtMost(MAX_MILLIS, " ms");
         Line::alone(what, many.text(2, " ms"), few.text(2, " ms"), many.median, limit)
     };
-    Ok(vec![pages_of_few, pages_of_many, alone(names.summary, many.0, few.0), alone(names.asr, many.1, few.1)])
+    let series = alone(names.usage, many.2, few.2);
+    Ok(vec![pages_of_few, pages_of_many, alone(names.summary, many.0, few.0), alone(names.asr, many.1, few.1), series])
 }
 
 /// Pages per second over HTTP, compared with the same rows directly from the database.

@@ -187,6 +187,15 @@ impl<F, I: From<Uuid> + Copy, const MAX: u32> Listing<F, NewestFirst<I>, MAX> {
         let NewestFirst(at, id) = self.after.unwrap_or_else(newest);
         (Time::from_millis(at), id)
     }
+
+    /// The same for a list of rows before `end`.
+    pub fn before_end(&self, end: Option<Time>) -> (Time, I) {
+        let (at, id) = self.before();
+        match end {
+            Some(end) if end <= at => (end, I::from(Uuid::nil())),
+            _ => (at, id),
+        }
+    }
 }
 
 fn signed(scope: &str, key: &[u8]) -> Vec<u8> {

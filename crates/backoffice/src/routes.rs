@@ -9,7 +9,8 @@ use platform::limits::Limit;
 use values::AccountRole::Viewer;
 
 use crate::{
-    account_managers, audit_log, beta, customers, dashboards, events, notes, notices, staff, tickets, webhook_endpoints,
+    account_managers, audit_log, beta, customers, dashboards, events, inbox, notes, notices, search, staff,
+    tickets, webhook_endpoints,
 };
 
 #[rustfmt::skip]
@@ -174,6 +175,15 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Moves an account to `beta_declined` and mails it the reviewer's note. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("beta.decline").problems(&[StateConflict]).under(tags::BETA_QUEUE),
 
+        get("/admin/inbox", inbox::show, "getInbox", "Get inbox of the team")
+            .about("Returns how many tickets, intakes, waitlisted accounts, customers in dunning, upstreams, imports, jobs \
+                    and suspended CDRs wait for the team; each count stops at 1000. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::DASHBOARDS),
+        get("/admin/search", search::search, "searchAll", "Search customers, calls and documents")
+            .about("Finds customers, users, numbers, networks, calls, invoices and tickets by one text, at most 20: names, \
+                    addresses, numbers and subjects by how they begin in any letter case, networks, Call-IDs and ids as a \
+                    whole. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/dashboard/operational", dashboards::operational,
             "getOperationalDashboard", "Get operational dashboard")
             .about("Returns requests, errors, latency and audit volume of the last hour, day or week. Open to the team \

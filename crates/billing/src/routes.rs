@@ -121,6 +121,11 @@ pub fn endpoints() -> Vec<Endpoint> {
                     customer first. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
 
+        get("/admin/customers/{id}/auto-recharge", auto_recharge::show_of_customer,
+            "getAutoRechargeOfCustomer", "Get auto-recharge settings of a customer")
+            .about("Returns whether, below which balance, by how much and from which card a customer's balance is \
+                    recharged. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
         get("/admin/payments", payments::list_payments, "listPayments", "List payments of all customers")
             .about("Lists the payments of all customers, top-ups and auto-recharges, newest first. Open to the team \
                     (admin or support).")

@@ -97,6 +97,9 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0054_events",
     "0055_webhook_endpoints",
     "0056_notification_preferences",
+    "0057_list_filters",
+    "0058_usage_rollups" + postgres + sqlite,
+    "0059_search",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

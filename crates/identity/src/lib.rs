@@ -16,6 +16,7 @@ pub mod imports;
 pub mod jobs;
 pub mod kyb;
 pub mod mailed_links;
+pub mod names;
 pub mod notifications;
 pub mod onboarding;
 pub mod passkeys;

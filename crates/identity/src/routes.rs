@@ -274,11 +274,12 @@ pub fn endpoints() -> Vec<Endpoint> {
             .under(tags::ACCOUNT),
 
         get("/account/balance", balance::show, "getBalance", "Get balance")
-            .about("Returns the prepaid balance, the minimum that must stay on it, and the threshold of the portal's \
-                    warning. Open to customers.")
+            .about("Returns the prepaid balance, what of it is held and available, how long it lasts, the minimum that \
+                    must stay on it, and the threshold of the portal's warning. Open to customers.")
             .who(Customer).account_role(Viewer).scope(BillingRead).limit(Limit::Reads).under(tags::BALANCE),
         get("/account/ledger", balance::list_ledger, "listLedgerEntries", "List ledger entries")
-            .about("Lists every movement of the balance with the balance after it, newest first. Open to customers.")
+            .about("Lists every movement of the balance with the balance after it, newest first; by kind or time if asked. \
+                    Open to customers.")
             .who(Customer).account_role(Viewer).scope(BillingRead).limit(Limit::Reads).under(tags::BALANCE),
 
         get("/notifications", notifications::list, "listNotifications", "List notifications")
@@ -415,6 +416,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Rejects a pending credit request, or takes one's own back. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("credit_request.reject")
             .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
+        get("/admin/customers/{id}/ledger", balance::list_customer_ledger,
+            "listLedgerEntriesOfCustomer", "List ledger entries of a customer")
+            .about("Lists every movement of a customer's balance as the customer sees it, newest first. Open to the team \
+                    (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         get("/admin/customers/{id}/balance-limits", balance::show_limits,
             "getCustomerBalanceLimits", "Get balance limits of a customer")
             .about("Returns the minimum that must stay on a customer's balance and the threshold of its portal's \

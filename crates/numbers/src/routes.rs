@@ -56,7 +56,8 @@ pub fn endpoints() -> Vec<Endpoint> {
             .under(tags::TRUNKS),
 
         get("/numbers", rented::list, "listNumbers", "List numbers")
-            .about("Lists the DIDs that the account rents, newest first. Open to customers.")
+            .about("Lists the DIDs that the account rents, newest first, or by number with `q`, where a page can be short \
+                    and still have a `next_cursor`. Open to customers.")
             .who(Customer).account_role(Viewer).scope(NumbersRead).limit(Limit::Reads).under(tags::NUMBERS),
         get("/numbers/{id}", rented::show, "getNumber", "Get number")
             .about("Returns a rented DID with its trunk, monthly price and next renewal. Open to customers.")
@@ -106,6 +107,19 @@ pub fn endpoints() -> Vec<Endpoint> {
             .problems(&[NotFound, AccountNotActive, BalanceInsufficient, InventoryExhausted, StateConflict,
                         UpstreamUnavailable]).under(tags::NUMBERS),
 
+        get("/admin/customers/{id}/trunks", trunks::list_of_customer, "listTrunksOfCustomer", "List trunks of a customer")
+            .about("Lists a customer's SIP trunks as the customer sees them, newest first. Open to the team (admin or \
+                    support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        get("/admin/customers/{id}/numbers", rented::list_of_customer,
+            "listNumbersOfCustomer", "List numbers of a customer")
+            .about("Lists the DIDs that a customer rents, newest first, or by number with `q`. Open to the team (admin or \
+                    support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        get("/admin/customers/{id}/orders", orders::list_of_customer,
+            "listNumberOrdersOfCustomer", "List number orders of a customer")
+            .about("Lists a customer's number orders, newest first. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/trunks", trunks::list_all, "listCustomerTrunks", "List trunks of customers")
             .about("Lists the trunks of all customers, or of one, newest first. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),

@@ -41,6 +41,7 @@ mod text_enum;
 mod text_form;
 mod time;
 mod time_wire;
+mod time_zone;
 mod vat_id;
 mod web_url;
 mod words;
@@ -72,6 +73,7 @@ pub use stored::Stored;
 pub use text::{BLANK_REASON, Secret, Text};
 pub use time::Time;
 pub use time_wire::{Date, Rfc3339, UnixMillis, UnixSeconds};
+pub use time_zone::TimeZone;
 pub use vat_id::{VatId, is_in_union};
 pub use web_url::WebUrl;
 pub use words::Words;
@@ -124,6 +126,7 @@ pub fn formats() -> &'static [Format] {
         (Locale::FORMAT, parses::<Locale>),
         (Rfc3339::FORMAT, parses::<Rfc3339>),
         (SipUri::FORMAT, parses::<SipUri>),
+        (TimeZone::FORMAT, parses::<TimeZone>),
         (WebUrl::FORMAT, parses::<WebUrl>),
         (money_wire::DECIMAL_FORMAT, money::is_decimal),
         (id::UUID_FORMAT, id::is_uuid),
@@ -148,6 +151,7 @@ pub fn reason(format: &str) -> &'static str {
         Locale::FORMAT => Locale::REASON,
         Rfc3339::FORMAT => Rfc3339::REASON,
         SipUri::FORMAT => SipUri::REASON,
+        TimeZone::FORMAT => TimeZone::REASON,
         WebUrl::FORMAT => WebUrl::REASON,
         money_wire::DECIMAL_FORMAT => money::DECIMAL_REASON,
         id::UUID_FORMAT => id::UUID_REASON,

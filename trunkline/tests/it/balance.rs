@@ -31,6 +31,9 @@ both! {
             "minimum": eur(0),
             "soft_warn_threshold": eur(2000),
             "last_debit_at": null,
+            "held": {"amount_minor": 0, "amount": "0.00", "currency": "EUR"},
+            "available": {"amount_minor": 0, "amount": "0.00", "currency": "EUR"},
+            "runway": null,
         });
         assert_eq!(balance, expected);
         let ledger = customer.get("/account/ledger").await.ok();

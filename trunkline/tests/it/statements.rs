@@ -79,6 +79,64 @@ async fn live_calls_are_looked_up_by_edge_and_call_id() {
     TestDb::postgres().await.run(test).await;
 }
 
+/// Lists with filters: where their texts are, and what each of them contains.
+const FILTERED: &[(&str, &str)] = &[
+    ("billing/src/payments/store.rs", "created_at >= $"),
+    ("billing/src/invoices/store.rs", "created_at >= $"),
+    ("numbers/src/orders/store.rs", "created_at >= $"),
+    ("numbers/src/rented/store.rs", "AND (since, id) < "),
+    ("numbers/src/rented/store.rs", "AND e164 /*pg"),
+    ("platform/src/ledger/read.rs", "AND (created_at, number) < "),
+    ("voice/src/calls/live/store.rs", "(started_at, token) < "),
+    ("voice/src/cdrs/exports/store.rs", "WHERE is_team AND (requested_at, id) < "),
+    ("backoffice/src/search/store.rs", "COLLATE"),
+    ("backoffice/src/search/store.rs", "WHERE call_id = $1 ORDER BY"),
+];
+
+fn filtered_lists() -> Vec<Statement> {
+    let is_filtered =
+        |it: &Statement| FILTERED.iter().any(|(file, part)| it.place.contains(file) && it.text.contains(part));
+    let found: Vec<Statement> = statements().into_iter().filter(is_filtered).collect();
+    for (file, part) in FILTERED {
+        assert!(found.iter().any(|it| it.place.contains(file) && it.text.contains(part)), "{file} has no {part}");
+    }
+    found
+}
+
+/// Neither engine may read a table through, or sort, for a page of a filtered list.
+#[tokio::test(flavor = "multi_thread")]
+async fn filtered_lists_read_along_an_index_in_their_order() {
+    let sqlite = TestDb::sqlite().await;
+    let connection = rusqlite::Connection::open(sqlite.file()).unwrap();
+    for Statement { place, text, .. } in filtered_lists() {
+        let mut prepared = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
+        let count = prepared.parameter_count();
+        let steps = prepared.query_map(rusqlite::params_from_iter(vec![None::<i64>; count]), |row| row.get(3)).unwrap();
+        let plan: Vec<String> = steps.map(Result::unwrap).collect();
+        let is_bad = |step: &String| step.starts_with("SCAN") || step.contains("TEMP B-TREE");
+        // The index of all live calls has no condition but the cursor.
+        assert!(!plan.iter().any(is_bad), "{place}: {plan:#?}");
+    }
+    let test = async |postgres: &TestDb| {
+        let client = postgres_client(&postgres.url).await;
+        // Empty tables are read through unless that is made dear.
+        let settings =
+            "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off";
+        client.batch_execute(settings).await.unwrap();
+        for (number, Statement { place, text, .. }) in filtered_lists().into_iter().enumerate() {
+            client.batch_execute(&format!("PREPARE list_{number} AS {}", postgres_text(&text))).await.unwrap();
+            let nothing = vec!["NULL"; parameters(&text).len()].join(", ");
+            let rows = client.query(&format!("EXPLAIN EXECUTE list_{number} ({nothing})"), &[]).await.unwrap();
+            let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+            let is_bad = |line: &String| {
+                line.contains("Seq Scan") || line.trim_start().starts_with("->  Sort") || line.starts_with("Sort")
+            };
+            assert!(!plan.iter().any(is_bad), "{place}: {plan:#?}");
+        }
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
 /// The parameters that a text names.
 fn parameters(text: &str) -> BTreeSet<String> {
     let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect();

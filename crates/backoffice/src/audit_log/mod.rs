@@ -12,6 +12,7 @@ use uuid::Uuid;
 use api::context::ReadCtx;
 use api::page::{Listing, Rows};
 use api::problem::Problem;
+use identity::names::Names;
 use platform::audit::{Actor, Outcome};
 use store::{AuditFilter, LogRow};
 use values::{AccountId, Rfc3339, Text, Time, UnixMillis, UserId};
@@ -55,8 +56,12 @@ pub struct AuditLogRow {
     pub account_id: Option<AccountId>,
     /// Id of the account as a plain UUID, as in all lists of the team; null when there is none.
     pub customer_id: Option<Uuid>,
+    /// Name of the account's company; null when there is none.
+    pub customer_name: Option<String>,
     /// User who did it; null when nobody was signed in.
     pub user_id: Option<UserId>,
+    /// Email address of the user; null when nobody was signed in.
+    pub user_email: Option<String>,
     /// Kind of actor; null when nobody was signed in.
     pub actor: Option<Actor>,
     /// IP address of the request; null when there was no request.
@@ -71,11 +76,26 @@ pub struct AuditLogRow {
     pub meta: Option<String>,
 }
 
-impl From<LogRow> for AuditLogRow {
-    fn from(row: LogRow) -> Self {
+impl AuditLogRow {
+    fn new(row: LogRow, names: &Names) -> AuditLogRow {
         let LogRow { seq: _, id, ts, action, account_id, user_id, actor, ip, user_agent, outcome, reason, meta } = row;
         let (ts, customer_id) = (UnixMillis(ts), account_id.map(AccountId::uuid));
-        AuditLogRow { id, ts, action, account_id, customer_id, user_id, actor, ip, user_agent, outcome, reason, meta }
+        AuditLogRow {
+            id,
+            ts,
+            action,
+            account_id,
+            customer_id,
+            customer_name: customer_id.and_then(|id| names.get(id)),
+            user_id,
+            user_email: user_id.and_then(|id| names.get(id.uuid())),
+            actor,
+            ip,
+            user_agent,
+            outcome,
+            reason,
+            meta,
+        }
     }
 }
 
@@ -95,5 +115,7 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, (i64, i64)>) -> Re
         limit: listing.fetch(),
     };
     let rows = store::list(&mut ctx, &filter).await?;
-    listing.rows(rows, |row| (row.ts.millis(), row.seq), AuditLogRow::from)
+    let mut names = Names::of_customers(&mut ctx, rows.iter().filter_map(|row| row.account_id)).await?;
+    names.add_users(&mut ctx, rows.iter().filter_map(|row| row.user_id)).await?;
+    listing.rows(rows, |row| (row.ts.millis(), row.seq), |row| AuditLogRow::new(row, &names))
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::customers::prefix_ranges;
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{OptionalBody, Path};
@@ -26,7 +27,7 @@ use types::{
     AdminBetaAccount, AdminBetaActionRequest, AdminBetaDetail, AdminBetaKybIntake, AdminBetaListItem,
     AdminBetaPaymentMethod, AdminBetaStatsResponse, AdminBetaTrafficProfile,
 };
-use values::AccountId;
+use values::{AccountId, Text};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -36,13 +37,23 @@ pub struct Filters {
     /// Return accounts in this beta status only.
     #[serde(default)]
     status: Option<AccountStatus>,
+    /// Return accounts with a name or email address whose words begin like these; of a very common beginning, the first
+    /// 1000 are looked at.
+    #[serde(default)]
+    q: Option<Text<1, 100>>,
 }
 
 pub async fn list(
     mut ctx: ReadCtx,
     listing: Listing<Filters, NewestFirst<AccountId>>,
 ) -> Result<Items<AdminBetaListItem>, Problem> {
-    let rows = store::list(&mut ctx, listing.filters.status, listing.before(), listing.fetch()).await?;
+    let Filters { status, q } = &listing.filters;
+    let rows = match q.as_ref().map(|q| prefix_ranges(q)) {
+        None => store::list(&mut ctx, *status, listing.before(), listing.fetch()).await?,
+        Some(Some(ranges)) => store::with_words(&mut ctx, &ranges, *status, listing.before(), listing.fetch()).await?,
+        // Nothing in the text is a word.
+        Some(None) => Vec::new(),
+    };
     listing.items(rows, |row| (row.created_at, row.id), AdminBetaListItem::from)
 }
 

@@ -65,6 +65,8 @@ pub struct AdminBetaListItem {
     pub id: AccountId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; the same as `legal_name`.
+    pub customer_name: String,
     /// Legal name of the company.
     pub legal_name: String,
     /// Trading name of the company; null when it has none.
@@ -105,6 +107,7 @@ impl From<SignupRow> for AdminBetaListItem {
         AdminBetaListItem {
             id,
             customer_id: id.uuid(),
+            customer_name: legal_name.clone(),
             legal_name,
             trading_name,
             country,

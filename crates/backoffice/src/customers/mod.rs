@@ -10,6 +10,8 @@ mod search;
 mod store;
 mod types;
 
+pub use search::{network, prefix_ranges};
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -61,13 +61,14 @@ fn number(q: &str) -> Option<E164> {
     format!("+{digits}").parse().ok()
 }
 
-fn network(q: &str) -> Option<Cidr> {
+/// A network, or an IP address as one.
+pub fn network(q: &str) -> Option<Cidr> {
     let network = q.parse::<IpAddr>().map(IpNet::from).or_else(|_| q.parse::<IpNet>()).ok()?;
     Cidr::new(network.trunc())
 }
 
 /// Ranges of the words that begin like the three longest words of the search. Missing ones match every word.
-fn prefix_ranges(q: &str) -> Option<[(String, String); 3]> {
+pub fn prefix_ranges(q: &str) -> Option<[(String, String); 3]> {
     let mut words = Vec::from_iter(search_words([q]));
     if words.iter().any(|word| word.contains('@')) {
         words.retain(|word| word.contains('@'));

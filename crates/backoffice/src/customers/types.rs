@@ -19,6 +19,8 @@ pub struct AdminCustomer {
     pub id: Uuid,
     /// Id of the account, again, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; the same as `company_name`.
+    pub customer_name: Text<1, 200>,
     /// Legal name of the company.
     pub company_name: Text<1, 200>,
     /// Email address of the contact person.
@@ -50,6 +52,7 @@ impl AdminCustomer {
         AdminCustomer {
             id: row.id.uuid(),
             customer_id: row.id.uuid(),
+            customer_name: row.company_name.clone(),
             company_name: row.company_name,
             contact_email: row.contact_email,
             onboarding_status: row.onboarding_status,

@@ -15,6 +15,7 @@ use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
 use identity::events::{self, EventType};
+use identity::names::Names;
 use identity::notifications::{TicketReply, notify};
 use identity::users;
 use platform::mail::{self, Recipient};
@@ -41,7 +42,12 @@ pub async fn list_all(
     let Filters { account_id: account, status, priority } = listing.filters;
     let filter = TicketFilter { account, status, priority, before: listing.before(), limit: listing.fetch() };
     let rows = store::list(&mut ctx, &filter).await?;
-    listing.page(rows, |row| (row.created_at, row.id), |row| AdminTicket::new(row, None))
+    let names = Names::of_customers(&mut ctx, rows.iter().map(|row| row.account_id)).await?;
+    listing.page(
+        rows,
+        |row| (row.created_at, row.id),
+        |row| AdminTicket { customer_name: names.get(row.account_id.uuid()), ..AdminTicket::new(row, None) },
+    )
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<AdminTicket>, Problem> {

@@ -55,6 +55,9 @@ pub struct AdminTicket {
     pub account_id: AccountId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_name: Option<String>,
     #[serde(flatten)]
     pub ticket: Ticket,
 }
@@ -62,7 +65,7 @@ pub struct AdminTicket {
 impl AdminTicket {
     pub fn new(row: TicketRow, messages: Option<Vec<MessageRow>>) -> AdminTicket {
         let (account_id, customer_id) = (row.account_id, row.account_id.uuid());
-        AdminTicket { account_id, customer_id, ticket: Ticket::new(row, messages) }
+        AdminTicket { account_id, customer_id, customer_name: None, ticket: Ticket::new(row, messages) }
     }
 }
 

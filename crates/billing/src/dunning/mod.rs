@@ -28,6 +28,8 @@ pub struct AdminDunning {
     pub id: Uuid,
     /// Id of the customer's account, again, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; the same as `company_name`.
+    pub customer_name: Text<1, 200>,
     /// Name of the customer's company.
     pub company_name: Text<1, 200>,
     /// Email address of the customer's contact.
@@ -73,6 +75,7 @@ fn to_response((debtor, spend, reasons): (Debtor, Money, Vec<(Reason, Time)>)) -
     AdminDunning {
         id: debtor.id.uuid(),
         customer_id: debtor.id.uuid(),
+        customer_name: debtor.company_name.clone(),
         company_name: debtor.company_name,
         contact_email: debtor.contact_email,
         onboarding_status: debtor.onboarding_status,

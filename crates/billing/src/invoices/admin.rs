@@ -17,9 +17,10 @@ use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
 use identity::events::EventType;
+use identity::names::Names;
 use platform::app::App;
 use platform::ledger::{self, Book, Entry, Kind};
-use values::{AccountId, Date, Money, Time};
+use values::{AccountId, Date, Money, Rfc3339, Time};
 
 /// Filters of the list of invoices.
 #[derive(Deserialize, JsonSchema)]
@@ -31,6 +32,12 @@ pub struct Filters {
     /// Return invoices of this customer only.
     #[serde(default)]
     customer_id: Option<AccountId>,
+    /// Return invoices created at this time or later (RFC 3339).
+    #[serde(default)]
+    from: Option<Rfc3339>,
+    /// Return invoices created before this time (RFC 3339).
+    #[serde(default)]
+    to: Option<Rfc3339>,
 }
 
 pub async fn list_all(
@@ -38,14 +45,20 @@ pub async fn list_all(
     listing: Listing<Filters, NewestFirst<InvoiceId>>,
 ) -> Result<Page<AdminInvoice>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
-    let filter = InvoiceFilter { account: listing.filters.customer_id, status: listing.filters.status };
-    let rows = page(&mut ctx, &filter, listing.before(), listing.fetch()).await?;
-    listing.page(rows, cursor, |(invoice, note)| to_response(&app, invoice, note, now))
+    let Filters { status, customer_id, from, to } = listing.filters;
+    let filter = InvoiceFilter { account: customer_id, status, from: from.map_or(Time::EPOCH, |Rfc3339(at)| at) };
+    let before = listing.before_end(to.map(|Rfc3339(at)| at));
+    let rows = page(&mut ctx, &filter, before, listing.fetch()).await?;
+    let names = Names::of_customers(&mut ctx, rows.iter().map(|(invoice, _)| invoice.account_id)).await?;
+    listing.page(rows, cursor, |(invoice, note)| {
+        let customer_name = names.get(invoice.account_id.uuid());
+        AdminInvoice { customer_name, ..to_response(&app, invoice, note, now) }
+    })
 }
 
 fn to_response(app: &App, row: InvoiceRow, note: Option<CreditNoteRow>, now: Time) -> AdminInvoice {
     let (customer_id, reason) = (row.account_id.uuid(), row.reason.clone());
-    AdminInvoice { invoice: Invoice::new(app, row, note, now), customer_id, reason }
+    AdminInvoice { invoice: Invoice::new(app, row, note, now), customer_id, customer_name: None, reason }
 }
 
 async fn load_response(conn: &mut Conn, app: &App, id: InvoiceId) -> Result<Json<AdminInvoice>, Problem> {

@@ -1,5 +1,8 @@
 //! The customer's side of invoices.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::document;
 use super::rules::InvoiceStatus;
 use super::store::{self, InvoiceFilter, InvoiceRow};
@@ -7,10 +10,25 @@ use super::types::{Invoice, InvoiceId, InvoicePdf, Link};
 use api::answer::Json;
 use api::context::ReadCtx;
 use api::input::Path;
-use api::page::{Listing, NewestFirst, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use values::{AccountId, Rfc3339, Time};
+
+/// Filters of the list of the account's invoices.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnFilters {
+    /// Return invoices in this status only.
+    #[serde(default)]
+    status: Option<InvoiceStatus>,
+    /// Return invoices created at this time or later (RFC 3339).
+    #[serde(default)]
+    from: Option<Rfc3339>,
+    /// Return invoices created before this time (RFC 3339).
+    #[serde(default)]
+    to: Option<Rfc3339>,
+}
 
 pub type InvoiceAndNote = (InvoiceRow, Option<store::CreditNoteRow>);
 
@@ -38,11 +56,14 @@ pub fn cursor((invoice, _): &InvoiceAndNote) -> (Time, InvoiceId) {
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, NewestFirst<InvoiceId>>,
+    listing: Listing<OwnFilters, NewestFirst<InvoiceId>>,
 ) -> Result<Page<Invoice>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
-    let filter = InvoiceFilter { account: Some(ctx.principal()?.account_id), status: None };
-    let rows = page(&mut ctx, &filter, listing.before(), listing.fetch()).await?;
+    let OwnFilters { status, from, to } = listing.filters;
+    let account = Some(ctx.principal()?.account_id);
+    let filter = InvoiceFilter { account, status, from: from.map_or(Time::EPOCH, |Rfc3339(at)| at) };
+    let before = listing.before_end(to.map(|Rfc3339(at)| at));
+    let rows = page(&mut ctx, &filter, before, listing.fetch()).await?;
     listing.page(rows, cursor, |(invoice, note)| Invoice::new(&app, invoice, note, now))
 }
 

@@ -157,45 +157,57 @@ pub async fn find_credit_note(conn: &mut Conn, invoice: InvoiceId) -> Result<Opt
 }
 
 /// Filter of an invoice list; `None` means any.
-#[derive(Default)]
 pub struct InvoiceFilter {
     pub account: Option<AccountId>,
     pub status: Option<InvoiceStatus>,
+    pub from: Time,
 }
 
-/// Invoices, newest first.
+/// Invoices, newest first. Each text reads along its own index.
 pub async fn list(
     conn: &mut Conn,
     filter: &InvoiceFilter,
-    after: (Time, InvoiceId),
+    (at, id): (Time, InvoiceId),
     limit: i64,
 ) -> Result<Vec<InvoiceRow>, DbError> {
-    let (at, id) = after;
-    match filter.account {
-        Some(account) => {
-            conn.all(
-                sql!(
-                    "SELECT ",
-                    InvoiceRow::COLS,
-                    " FROM invoices
-                     WHERE account_id = $1 AND (status = $2 OR $2 IS NULL) AND (created_at, id) < ($3, $4)
-                     ORDER BY created_at DESC, id DESC LIMIT $5"
-                ),
-                params![account, filter.status, at, id, limit],
-            )
-            .await
+    let from = filter.from;
+    match (filter.account, filter.status) {
+        (Some(account), None) => {
+            let sql = sql!(
+                "SELECT ",
+                InvoiceRow::COLS,
+                " FROM invoices WHERE account_id = $1 AND created_at >= $2 AND (created_at, id) < ($3, $4)
+                 ORDER BY created_at DESC, id DESC LIMIT $5"
+            );
+            conn.all(sql, params![account, from, at, id, limit]).await
         }
-        None => {
-            conn.all(
-                sql!(
-                    "SELECT ",
-                    InvoiceRow::COLS,
-                    " FROM invoices WHERE (status = $1 OR $1 IS NULL) AND (created_at, id) < ($2, $3)
-                     ORDER BY created_at DESC, id DESC LIMIT $4"
-                ),
-                params![filter.status, at, id, limit],
-            )
-            .await
+        (Some(account), Some(status)) => {
+            let sql = sql!(
+                "SELECT ",
+                InvoiceRow::COLS,
+                " FROM invoices
+                 WHERE account_id = $1 AND status = $2 AND created_at >= $3 AND (created_at, id) < ($4, $5)
+                 ORDER BY created_at DESC, id DESC LIMIT $6"
+            );
+            conn.all(sql, params![account, status, from, at, id, limit]).await
+        }
+        (None, Some(status)) => {
+            let sql = sql!(
+                "SELECT ",
+                InvoiceRow::COLS,
+                " FROM invoices WHERE status = $1 AND created_at >= $2 AND (created_at, id) < ($3, $4)
+                 ORDER BY created_at DESC, id DESC LIMIT $5"
+            );
+            conn.all(sql, params![status, from, at, id, limit]).await
+        }
+        (None, None) => {
+            let sql = sql!(
+                "SELECT ",
+                InvoiceRow::COLS,
+                " FROM invoices WHERE created_at >= $1 AND (created_at, id) < ($2, $3)
+                 ORDER BY created_at DESC, id DESC LIMIT $4"
+            );
+            conn.all(sql, params![from, at, id, limit]).await
         }
     }
 }

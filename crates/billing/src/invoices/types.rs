@@ -12,7 +12,7 @@ use super::store::{CreditNoteRow, InvoiceRow};
 use platform::app::App;
 use platform::outside::download::Download;
 use platform::outside::files::ContentHash;
-use values::{Date, ExactMoney, Rfc3339, Text, Time, id};
+use values::{Date, ExactMoney, Money, Rfc3339, Text, Time, id};
 
 id! {
     /// Id of an invoice.
@@ -63,6 +63,8 @@ pub struct Invoice {
     pub vat: ExactMoney,
     /// Subtotal plus VAT.
     pub total: ExactMoney,
+    /// What the subtotal consists of: one line for each destination, and for rentals, refunds and corrections.
+    pub lines: Vec<InvoiceLine>,
     /// When the balance or later payments had covered the invoice (RFC 3339, UTC); null until then.
     pub paid_at: Option<Rfc3339>,
     /// Signed URL of the PDF, valid for at least 15 minutes; null until the PDF is rendered.
@@ -70,6 +72,24 @@ pub struct Invoice {
     pub pdf_url: Option<String>,
     /// Credit note that cancels the invoice; null if there is none.
     pub credit_note: Option<CreditNote>,
+}
+
+/// A line of an invoice.
+#[derive(Serialize, JsonSchema)]
+pub struct InvoiceLine {
+    /// What is invoiced, such as the calls to a destination with their number and minutes.
+    pub description: String,
+    /// Amount without VAT, as on the PDF: lines are rounded so that they add up to the rounded subtotal.
+    pub net: Money,
+}
+
+impl InvoiceLine {
+    fn all(facts: &Facts) -> Vec<InvoiceLine> {
+        let lines = facts.lines.iter();
+        // A stated amount was made from money of this currency, so it fits.
+        let net = |minor| Money::from_minor(minor, facts.currency).unwrap_or(Money::zero(facts.currency));
+        lines.map(|line| InvoiceLine { description: line.description.clone(), net: net(line.net) }).collect()
+    }
 }
 
 /// A credit note, which cancels an invoice in full.
@@ -103,6 +123,7 @@ impl Invoice {
             subtotal: row.money(row.subtotal).into(),
             vat: row.money(row.vat).into(),
             total: row.total().into(),
+            lines: InvoiceLine::all(&row.facts),
             paid_at: row.paid_at.map(Rfc3339),
             pdf_url: link,
             credit_note: note.map(|note| CreditNote::new(app, note, now)),
@@ -118,6 +139,9 @@ pub struct AdminInvoice {
     pub invoice: Invoice,
     /// Account that the invoice was issued to.
     pub customer_id: Uuid,
+    /// Name of the customer; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_name: Option<String>,
     /// Why the invoice was voided or credited; null if it was not.
     pub reason: Option<String>,
 }

@@ -19,6 +19,18 @@ text_enum! {
 }
 
 text_enum! {
+    /// Status of a payment; `refunded` means in full, `failed` that it was declined, cancelled or expired.
+    pub enum AdminPaymentStatus {
+        Pending = "pending",
+        Completed = "completed",
+        /// Refunded in full.
+        Refunded = "refunded",
+        /// Declined, cancelled or expired.
+        Failed = "failed",
+    }
+}
+
+text_enum! {
     /// What the provider is asked to do.
     pub enum Purpose {
         /// The customer pays at a checkout.

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::rules::{CHECKOUT_TTL, PaymentStatus, Purpose};
+use super::rules::{AdminPaymentStatus, CHECKOUT_TTL, PaymentStatus, Purpose};
 use api::idempotency::RequestFingerprint;
 use db::{Conn, DbError, insert, params, row, sql};
 use platform::outside::payments::Provider;
@@ -306,35 +306,91 @@ pub async fn stop_polling(conn: &mut Conn, id: PaymentId) -> Result<(), DbError>
     Ok(())
 }
 
-/// The account's payments of money (not card set-ups), newest first.
+/// The account's payments of money (not card set-ups) since a time, newest first.
 pub async fn list_for_account(
     conn: &mut Conn,
     account: AccountId,
+    status: Option<PaymentStatus>,
+    from: Time,
     (at, id): (Time, PaymentId),
     limit: i64,
 ) -> Result<Vec<PaymentRow>, DbError> {
-    conn.all(
-        sql!(
-            "SELECT ",
-            PaymentRow::COLS,
-            " FROM payments WHERE account_id = $1 AND amount IS NOT NULL AND (created_at, id) < ($2, $3)
-             ORDER BY created_at DESC, id DESC LIMIT $4"
-        ),
-        params![account, at, id, limit],
-    )
-    .await
+    match status {
+        None => {
+            let sql = sql!(
+                "SELECT ",
+                PaymentRow::COLS,
+                " FROM payments
+                 WHERE account_id = $1 AND amount IS NOT NULL AND created_at >= $2 AND (created_at, id) < ($3, $4)
+                 ORDER BY created_at DESC, id DESC LIMIT $5"
+            );
+            conn.all(sql, params![account, from, at, id, limit]).await
+        }
+        Some(status) => {
+            let sql = sql!(
+                "SELECT ",
+                PaymentRow::COLS,
+                " FROM payments WHERE account_id = $1 AND status = $2 AND amount IS NOT NULL AND created_at >= $3
+                     AND (created_at, id) < ($4, $5)
+                 ORDER BY created_at DESC, id DESC LIMIT $6"
+            );
+            conn.all(sql, params![account, status, from, at, id, limit]).await
+        }
+    }
 }
 
-/// Payments of money of all accounts, newest first.
-pub async fn list_all(conn: &mut Conn, (at, id): (Time, PaymentId), limit: i64) -> Result<Vec<PaymentRow>, DbError> {
-    conn.all(
-        sql!(
-            "SELECT ",
-            PaymentRow::COLS,
-            " FROM payments WHERE amount IS NOT NULL AND (created_at, id) < ($1, $2)
-             ORDER BY created_at DESC, id DESC LIMIT $3"
-        ),
-        params![at, id, limit],
-    )
-    .await
+/// Which payments of all accounts to list.
+pub struct PaymentFilter {
+    pub account: Option<AccountId>,
+    /// As the team sees it.
+    pub status: Option<AdminPaymentStatus>,
+    pub from: Time,
+}
+
+/// Payments of money, newest first. Each text reads along its own index; what the team sees as the status is an
+/// expression, which its indexes have too.
+pub async fn list_all(
+    conn: &mut Conn,
+    filter: &PaymentFilter,
+    (at, id): (Time, PaymentId),
+    limit: i64,
+) -> Result<Vec<PaymentRow>, DbError> {
+    let from = filter.from;
+    match (filter.account, filter.status) {
+        (Some(account), None) => list_for_account(conn, account, None, from, (at, id), limit).await,
+        (None, None) => {
+            let sql = sql!(
+                "SELECT ",
+                PaymentRow::COLS,
+                " FROM payments WHERE amount IS NOT NULL AND created_at >= $1 AND (created_at, id) < ($2, $3)
+                 ORDER BY created_at DESC, id DESC LIMIT $4"
+            );
+            conn.all(sql, params![from, at, id, limit]).await
+        }
+        (None, Some(status)) => {
+            let sql = sql!(
+                "SELECT ",
+                PaymentRow::COLS,
+                " FROM payments
+                 WHERE (CASE WHEN status = 'expired' THEN 'failed'
+                             WHEN status = 'completed' AND refunded = amount THEN 'refunded' ELSE status END) = $1
+                     AND amount IS NOT NULL AND created_at >= $2 AND (created_at, id) < ($3, $4)
+                 ORDER BY created_at DESC, id DESC LIMIT $5"
+            );
+            conn.all(sql, params![status, from, at, id, limit]).await
+        }
+        (Some(account), Some(status)) => {
+            let sql = sql!(
+                "SELECT ",
+                PaymentRow::COLS,
+                " FROM payments
+                 WHERE account_id = $1
+                     AND (CASE WHEN status = 'expired' THEN 'failed'
+                               WHEN status = 'completed' AND refunded = amount THEN 'refunded' ELSE status END) = $2
+                     AND amount IS NOT NULL AND created_at >= $3 AND (created_at, id) < ($4, $5)
+                 ORDER BY created_at DESC, id DESC LIMIT $6"
+            );
+            conn.all(sql, params![account, status, from, at, id, limit]).await
+        }
+    }
 }

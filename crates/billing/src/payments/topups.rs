@@ -9,19 +9,21 @@ use futures_util::future::BoxFuture;
 use super::methods;
 use super::rules::{DAY, MAX_OPEN_CHECKOUTS, Purpose, next_poll};
 use super::store::{self, NewPayment};
-use super::types::{OnlyEuro, OnlyPending, Topup, TopupId, TopupLiveRequest, TopupLiveResponse, return_url};
+use super::types::{
+    OnlyEuro, OnlyPending, Topup, TopupFilters, TopupId, TopupLiveRequest, TopupLiveResponse, return_url,
+};
 use api::answer::{Created, Json};
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
-use api::page::{Listing, NewestFirst, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
 use identity::events::{self, EventType};
 use identity::onboarding;
 use platform::config::Velocity;
 use platform::outside::payments::{Checkout, OrderRequest, Payer, Provider};
-use values::{AccountId, Currency, Money, PaymentId};
+use values::{AccountId, Currency, Money, PaymentId, Rfc3339, Time};
 
 pub async fn create(
     ctx: RequestCtx,
@@ -142,10 +144,13 @@ pub async fn payer(conn: &mut Conn, account: AccountId, provider: Provider) -> R
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, NewestFirst<PaymentId>>,
+    listing: Listing<TopupFilters, NewestFirst<PaymentId>>,
 ) -> Result<Page<Topup>, Problem> {
     let account = ctx.principal()?.account_id;
-    let rows = store::list_for_account(&mut ctx, account, listing.before(), listing.fetch()).await?;
+    let TopupFilters { status, from, to } = listing.filters;
+    let from = from.map_or(Time::EPOCH, |Rfc3339(at)| at);
+    let before = listing.before_end(to.map(|Rfc3339(at)| at));
+    let rows = store::list_for_account(&mut ctx, account, status, from, before, listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at, row.id), Topup::from)
 }
 

@@ -80,6 +80,21 @@ pub struct TopupLiveResponse {
     pub status: OnlyPending,
 }
 
+/// Filters of the list of top-ups.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TopupFilters {
+    /// Return top-ups in this status only.
+    #[serde(default)]
+    pub status: Option<PaymentStatus>,
+    /// Return top-ups created at this time or later (RFC 3339).
+    #[serde(default)]
+    pub from: Option<Rfc3339>,
+    /// Return top-ups created before this time (RFC 3339).
+    #[serde(default)]
+    pub to: Option<Rfc3339>,
+}
+
 /// A payment that raises the balance: a top-up at a checkout, or an auto-recharge.
 #[derive(Serialize, JsonSchema)]
 pub struct Topup {

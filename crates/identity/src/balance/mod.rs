@@ -1,22 +1,25 @@
 //! Balance of an account: reads of the ledger, credits by the team (`credits`), balance limits.
 //!
-//! - `GET /account/balance`, `GET /account/ledger`: the customer's book in `platform::ledger`
+//! - `GET /account/balance`, `GET /account/ledger`: the customer's book in `platform::ledger` · `runway`: how long the
+//!   balance lasts
 //! - `/admin/customers/{id}/balance-limits`: the minimum (credit line below zero) and the warning threshold
 
 pub mod credits;
+mod runway;
 mod store;
 mod types;
 
+use crate::onboarding;
 use api::answer::Json;
 use api::checks::{Checked, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, Page};
 use api::problem::Problem;
 use db::Conn;
 use platform::ledger;
-use types::{Balance, BalanceLimits, BalanceLimitsUpdate, LedgerLine};
-use values::{AccountId, Currency, Invalid, Money, Rfc3339};
+use types::{Balance, BalanceLimits, BalanceLimitsUpdate, LedgerFilters, LedgerLine};
+use values::{AccountId, Currency, Invalid, Money, Rfc3339, Time};
 
 /// Currency of customers' balances and payments.
 pub const CURRENCY: Currency = Currency::EUR;
@@ -34,11 +37,16 @@ pub fn check_amount(given: &Given<'_>, name: &str, rule: impl FnOnce(Money) -> R
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<Balance>, Problem> {
     let account = ctx.principal()?.account_id;
     let balance = ledger::balance(&mut ctx, account, CURRENCY).await?;
+    let available = balance.available();
+    let runway = runway::of(&mut ctx, account, available).await?;
     Ok(Json(Balance {
         current: balance.current.into(),
         minimum: balance.minimum,
         soft_warn_threshold: soft_warn_threshold(&mut ctx, account).await?,
         last_debit_at: balance.last_debit_at.map(Rfc3339),
+        held: balance.held.into(),
+        available: available.into(),
+        runway,
     }))
 }
 
@@ -47,10 +55,45 @@ async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<Mone
     Ok(set.map_or(SOFT_WARN_THRESHOLD, |nanos| Money::from_nanos(nanos, CURRENCY)))
 }
 
-pub async fn list_ledger(mut ctx: ReadCtx, listing: Listing<Unfiltered, i64>) -> Result<Page<LedgerLine>, Problem> {
+/// The sort key of a ledger: time in Unix milliseconds and number of a line. Without filters only the number counts.
+pub type LedgerCursor = (i64, i64);
+
+pub async fn list_ledger(
+    mut ctx: ReadCtx,
+    listing: Listing<LedgerFilters, LedgerCursor>,
+) -> Result<Page<LedgerLine>, Problem> {
     let account = ctx.principal()?.account_id;
-    let lines = ledger::lines(&mut ctx, account, CURRENCY, listing.after, listing.fetch()).await?;
-    listing.page(lines, |line| line.number, LedgerLine::from)
+    ledger_page(&mut ctx, account, listing).await
+}
+
+/// The same for the team, of any customer.
+pub async fn list_customer_ledger(
+    mut ctx: ReadCtx,
+    Path(customer): Path<AccountId>,
+    listing: Listing<LedgerFilters, LedgerCursor>,
+) -> Result<Page<LedgerLine>, Problem> {
+    onboarding::require_customer(&mut ctx, customer).await?;
+    ledger_page(&mut ctx, customer, listing).await
+}
+
+async fn ledger_page(
+    conn: &mut Conn,
+    account: AccountId,
+    listing: Listing<LedgerFilters, LedgerCursor>,
+) -> Result<Page<LedgerLine>, Problem> {
+    let LedgerFilters { kind, from, to } = listing.filters;
+    let lines = if kind.is_none() && from.is_none() && to.is_none() {
+        let below = listing.after.map(|(_, number)| number);
+        ledger::lines(conn, account, CURRENCY, below, listing.fetch()).await?
+    } else {
+        let from = from.map_or(Time::EPOCH, |Rfc3339(at)| at);
+        // Numbers begin at 1, so lines of the moment `to` itself are excluded.
+        let end = (to.map_or(i64::MAX, |Rfc3339(at)| at.millis()), 0);
+        let (at, number) = listing.after.unwrap_or(end);
+        let before = (Time::from_millis(at), number);
+        ledger::lines_since(conn, (account, CURRENCY), kind, from, before, listing.fetch()).await?
+    };
+    listing.page(lines, |line| (line.at.millis(), line.number), LedgerLine::from)
 }
 
 pub async fn show_limits(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<BalanceLimits>, Problem> {

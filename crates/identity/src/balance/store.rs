@@ -17,6 +17,22 @@ pub async fn set_soft_warn_threshold(conn: &mut Conn, account: AccountId, nanos:
     Ok(())
 }
 
+/// Charges of an account's calls by the UTC hour in which they began, from one hour to before another.
+pub async fn hourly_charges(
+    conn: &mut Conn,
+    account: AccountId,
+    (first, end): (i64, i64),
+) -> Result<Vec<(i64, i64)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT hour, CAST(SUM(charge) AS BIGINT) FROM cdr_hours
+             WHERE account_id = $1 AND hour >= $2 AND hour < $3 GROUP BY hour ORDER BY hour"
+        ),
+        params![account, first, end],
+    )
+    .await
+}
+
 /// Whether this is the account of a customer; the operator's own is not.
 pub async fn is_customer(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
     let found: Option<(AccountId,)> = conn

@@ -19,6 +19,23 @@ pub struct Balance {
     pub soft_warn_threshold: Money,
     /// When the balance was last charged (RFC 3339, UTC); null when it never was.
     pub last_debit_at: Option<Rfc3339>,
+    /// Part of `current` that is held for live calls and open refunds.
+    pub held: ExactMoney,
+    /// What calls and orders can still spend: `current` minus `held` minus `minimum`; negative below the minimum.
+    pub available: ExactMoney,
+    /// How long the balance lasts if calls cost as much as in the last 7 days, hour by hour of the week; null without
+    /// charges in that time, and beyond ten years.
+    pub runway: Option<Runway>,
+}
+
+/// How long a balance lasts.
+#[derive(Serialize, JsonSchema)]
+pub struct Runway {
+    /// Days from the current hour until nothing is available, to a tenth.
+    #[schemars(range(min = 0))]
+    pub days: f64,
+    /// Hour in which nothing will be available any more (RFC 3339, UTC).
+    pub empty_at: Rfc3339,
 }
 
 /// Balance limits that the team sets for a customer.
@@ -54,6 +71,22 @@ impl Checks for BalanceLimitsUpdate {
     }
 }
 
+/// Filters of a ledger; with any of them lines are in the order of `created_at`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LedgerFilters {
+    /// Return transactions of this kind only.
+    #[serde(default)]
+    #[schemars(schema_with = "optional_kind_schema")]
+    pub kind: Option<Kind>,
+    /// Return transactions posted at this time or later (RFC 3339).
+    #[serde(default)]
+    pub from: Option<Rfc3339>,
+    /// Return transactions posted before this time (RFC 3339).
+    #[serde(default)]
+    pub to: Option<Rfc3339>,
+}
+
 /// Ledger transaction of an account, seen from its balance.
 #[derive(Serialize, JsonSchema)]
 pub struct LedgerLine {
@@ -72,6 +105,10 @@ pub struct LedgerLine {
     pub description: Option<String>,
     /// When the transaction was posted (RFC 3339, UTC).
     pub created_at: Rfc3339,
+}
+
+fn optional_kind_schema(schemas: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [kind_schema(schemas), { "type": "null" }] })
 }
 
 fn kind_schema(_: &mut SchemaGenerator) -> Schema {

@@ -10,6 +10,7 @@ use super::types::{
     AdminIntake, ComplianceActionRequest, DocumentUpdate, Intake, IntakeStatus, LinkedDocument, LinkedDocuments,
     Purpose,
 };
+use crate::names::Names;
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, OptionalBody, Path, PathPair};
@@ -36,16 +37,20 @@ pub async fn list_all(
     let Filters { status, purpose } = listing.filters;
     let filter = IntakeFilter { account: None, status, purpose };
     let rows = store::list(&mut ctx, &filter, listing.before(), listing.fetch()).await?;
+    let names = Names::of_customers(&mut ctx, rows.iter().map(|(intake, _)| intake.account_id)).await?;
     listing.page(
         rows,
         |(intake, _)| (intake.created_at, intake.id),
-        |(intake, documents)| admin_intake(intake, documents),
+        |(intake, documents)| {
+            let customer_name = names.get(intake.account_id.uuid());
+            AdminIntake { customer_name, ..admin_intake(intake, documents) }
+        },
     )
 }
 
 fn admin_intake(intake: IntakeRow, documents: Vec<DocumentRow>) -> AdminIntake {
     let (account_id, customer_id) = (intake.account_id, intake.account_id.uuid());
-    AdminIntake { account_id, customer_id, intake: Intake::new(intake, documents) }
+    AdminIntake { account_id, customer_id, customer_name: None, intake: Intake::new(intake, documents) }
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<AdminIntake>, Problem> {

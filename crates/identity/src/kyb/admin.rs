@@ -41,6 +41,7 @@ fn list_item(row: KybListRow) -> AdminKybListItem {
         id: row.id,
         account_id: row.account_id,
         customer_id: row.account_id.uuid(),
+        customer_name: row.account_legal_name.clone(),
         account_legal_name: row.account_legal_name,
         status: row.status.into(),
         submitted_at: row.submitted_at.map(UnixSeconds),

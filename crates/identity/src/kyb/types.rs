@@ -105,6 +105,8 @@ pub struct AdminKybListItem {
     pub account_id: AccountId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; the same as `account_legal_name`.
+    pub customer_name: String,
     /// Legal name of the customer.
     pub account_legal_name: String,
     /// Status of the KYB intake.

@@ -42,6 +42,12 @@ pub async fn check_event(conn: &mut Conn, account: AccountId, event: Event) -> R
     Ok(())
 }
 
+/// Finds the account of a customer; the operator's own is not found.
+pub async fn require_customer(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+    let customer = store::find_account(conn, account).await?.filter(|account| !account.is_carrier);
+    customer.map(drop).ok_or_else(Problem::not_found)
+}
+
 /// Refuses a suspended account, which may only read, top up and write to support.
 pub async fn require_active(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
     match store::is_suspended(conn, account).await? {

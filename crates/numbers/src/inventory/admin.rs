@@ -11,6 +11,7 @@ use api::input::{Body, Path};
 use api::page::{Listing, Page};
 use api::problem::Problem;
 use db::DbError;
+use identity::names::Names;
 use values::{Country, Digits, E164, UpstreamId};
 
 /// Filters for the list of DIDs in the inventory.
@@ -49,7 +50,12 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, E164>) -> Result<P
     };
     let after = listing.after.as_ref().map_or("", E164::as_str);
     let rows = store::list_numbers(&mut ctx, &filter, after, listing.fetch()).await?;
-    listing.page(rows, |row| row.e164.clone(), DidInventoryRow::from)
+    let names = Names::of_upstreams(&mut ctx, rows.iter().map(|row| row.upstream_id)).await?;
+    listing.page(
+        rows,
+        |row| row.e164.clone(),
+        |row| DidInventoryRow { upstream_name: names.get(row.upstream_id.uuid()), ..row.into() },
+    )
 }
 
 /// Withdraws a DID or offers it again, and overrides its documents rule. A customer who rents it is not affected.

@@ -131,6 +131,9 @@ pub struct DidInventoryRow {
     pub id: StockId,
     /// Upstream that the DID comes from.
     pub upstream_id: UpstreamId,
+    /// Name of the upstream; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_name: Option<String>,
     /// The DID in E.164 form.
     pub e164: E164,
     /// Country of the DID (ISO 3166-1 alpha-2).
@@ -155,6 +158,7 @@ impl From<StockRow> for DidInventoryRow {
         DidInventoryRow {
             id: row.id,
             upstream_id: row.upstream_id,
+            upstream_name: None,
             e164: row.e164,
             country: row.country,
             kind: row.kind,

@@ -22,14 +22,16 @@ pub use provision::{PROVISION, provision_job};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, NewestFirst, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
+use db::Conn;
 use identity::onboarding;
 use place::{OrderRequest, Selection, place};
 use platform::outside::did_supplier::Activation;
 use rules::OrderStatus;
 pub use types::NumberOrder;
-use types::{AreaOrder, NumberOrderCreate, NumberOrderDetail, OrderId, OrderStep};
+use types::{AreaOrder, NumberOrderCreate, NumberOrderDetail, OrderFilters, OrderId, OrderStep};
+use values::{AccountId, Rfc3339, Time};
 
 pub async fn create(
     ctx: RequestCtx,
@@ -79,10 +81,31 @@ async fn activate_number(ctx: &RequestCtx, order: &store::OrderRow) -> Result<Ac
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, NewestFirst<OrderId>>,
+    listing: Listing<OrderFilters, NewestFirst<OrderId>>,
 ) -> Result<Page<NumberOrder>, Problem> {
     let account = ctx.principal()?.account_id;
-    let rows = store::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
+    page_of(&mut ctx, account, listing).await
+}
+
+/// The same for the team, of any customer.
+pub async fn list_of_customer(
+    mut ctx: ReadCtx,
+    Path(customer): Path<AccountId>,
+    listing: Listing<OrderFilters, NewestFirst<OrderId>>,
+) -> Result<Page<NumberOrder>, Problem> {
+    onboarding::require_customer(&mut ctx, customer).await?;
+    page_of(&mut ctx, customer, listing).await
+}
+
+async fn page_of(
+    conn: &mut Conn,
+    account: AccountId,
+    listing: Listing<OrderFilters, NewestFirst<OrderId>>,
+) -> Result<Page<NumberOrder>, Problem> {
+    let OrderFilters { status, from, to } = listing.filters;
+    let from = from.map_or(Time::EPOCH, |Rfc3339(at)| at);
+    let before = listing.before_end(to.map(|Rfc3339(at)| at));
+    let rows = store::list(conn, account, status, from, before, listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at, row.id), NumberOrder::from)
 }
 

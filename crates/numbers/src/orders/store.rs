@@ -132,23 +132,36 @@ pub async fn lock_by_intake(conn: &mut Conn, intake: IntakeId) -> Result<Option<
     .await
 }
 
-/// Lists the orders of an account, newest first, after the cursor.
+/// Lists the orders of an account since a time, newest first, after the cursor. Each text reads along its own index.
 pub async fn list(
     conn: &mut Conn,
     account: AccountId,
+    status: Option<OrderStatus>,
+    from: Time,
     (at, id): (Time, OrderId),
     limit: i64,
 ) -> Result<Vec<OrderRow>, DbError> {
-    conn.all(
-        sql!(
-            "SELECT ",
-            OrderRow::COLS,
-            " FROM number_orders WHERE account_id = $1 AND (created_at, id) < ($2, $3)
-             ORDER BY created_at DESC, id DESC LIMIT $4"
-        ),
-        params![account, at, id, limit],
-    )
-    .await
+    match status {
+        None => {
+            let sql = sql!(
+                "SELECT ",
+                OrderRow::COLS,
+                " FROM number_orders WHERE account_id = $1 AND created_at >= $2 AND (created_at, id) < ($3, $4)
+                 ORDER BY created_at DESC, id DESC LIMIT $5"
+            );
+            conn.all(sql, params![account, from, at, id, limit]).await
+        }
+        Some(status) => {
+            let sql = sql!(
+                "SELECT ",
+                OrderRow::COLS,
+                " FROM number_orders
+                 WHERE account_id = $1 AND status = $2 AND created_at >= $3 AND (created_at, id) < ($4, $5)
+                 ORDER BY created_at DESC, id DESC LIMIT $6"
+            );
+            conn.all(sql, params![account, status, from, at, id, limit]).await
+        }
+    }
 }
 
 row! {

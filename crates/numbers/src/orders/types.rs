@@ -13,6 +13,21 @@ id! {
     pub struct OrderId;
 }
 
+/// Filters of the list of number orders.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OrderFilters {
+    /// Return orders in this status only.
+    #[serde(default)]
+    pub status: Option<OrderStatus>,
+    /// Return orders created at this time or later (RFC 3339).
+    #[serde(default)]
+    pub from: Option<Rfc3339>,
+    /// Return orders created before this time (RFC 3339).
+    #[serde(default)]
+    pub to: Option<Rfc3339>,
+}
+
 /// An order of one number.
 #[derive(Serialize, JsonSchema)]
 pub struct NumberOrder {

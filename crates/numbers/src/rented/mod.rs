@@ -7,6 +7,7 @@
 mod renew;
 mod return_to_supplier;
 mod rules;
+mod search;
 mod store;
 mod types;
 
@@ -25,13 +26,15 @@ use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::events::{self, EventType};
+use identity::names::Names;
 use identity::notifications::{NumberActive, notify};
 use identity::onboarding;
 use platform::app::App;
 use rules::add_months;
+use search::NumberCursor;
 use store::NumberRow;
 pub use types::Did;
-use types::{DidUpdate, NumberId};
+use types::{DidUpdate, NumberFilters, NumberId};
 use values::{AccountId, Country, E164, TrunkId, Words};
 
 /// The number of an order that became active.
@@ -80,10 +83,29 @@ pub async fn start_rental(conn: &mut Conn, new: NewNumber) -> Result<(), DbError
     Ok(())
 }
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, NewestFirst<NumberId>>) -> Result<Page<Did>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<NumberFilters, NumberCursor>) -> Result<Page<Did>, Problem> {
     let account = ctx.principal()?.account_id;
-    let rows = store::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
-    listing.page(rows, |row| (row.since, row.id), Did::from)
+    page_of(&mut ctx, account, listing).await
+}
+
+/// The same for the team, of any customer.
+pub async fn list_of_customer(
+    mut ctx: ReadCtx,
+    Path(customer): Path<AccountId>,
+    listing: Listing<NumberFilters, NumberCursor>,
+) -> Result<Page<Did>, Problem> {
+    onboarding::require_customer(&mut ctx, customer).await?;
+    page_of(&mut ctx, customer, listing).await
+}
+
+async fn page_of(
+    conn: &mut Conn,
+    account: AccountId,
+    listing: Listing<NumberFilters, NumberCursor>,
+) -> Result<Page<Did>, Problem> {
+    let page = search::page(conn, account, &listing.filters, listing.after.as_ref(), listing.limit as usize).await?;
+    let names = Names::of_trunks(conn, page.rows.iter().map(|row| row.trunk_id)).await?;
+    listing.page_with_next(page.rows, page.next, |row| Did { trunk_name: names.get(row.trunk_id.uuid()), ..row.into() })
 }
 
 pub async fn list_of_trunk(
@@ -96,7 +118,12 @@ pub async fn list_of_trunk(
         return Err(Problem::not_found());
     }
     let rows = store::list_of_trunk(&mut ctx, trunk, listing.before(), listing.fetch()).await?;
-    listing.page(rows, |row| (row.since, row.id), Did::from)
+    let names = Names::of_trunks(&mut ctx, [trunk]).await?;
+    listing.page(
+        rows,
+        |row| (row.since, row.id),
+        |row| Did { trunk_name: names.get(row.trunk_id.uuid()), ..row.into() },
+    )
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<NumberId>) -> Result<Json<Did>, Problem> {

@@ -75,10 +75,62 @@ pub async fn lock(conn: &mut Conn, id: NumberId) -> Result<Option<NumberRow>, Db
     .await
 }
 
-/// Lists the numbers of an account, newest first, after the cursor.
+/// Lists the numbers of an account, of one country or of all, newest first, after the cursor.
 pub async fn list(
     conn: &mut Conn,
     account: AccountId,
+    country: Option<Country>,
+    (at, id): (Time, NumberId),
+    limit: i64,
+) -> Result<Vec<NumberRow>, DbError> {
+    match country {
+        None => {
+            let sql = sql!(
+                "SELECT ",
+                NumberRow::COLS,
+                " FROM numbers WHERE account_id = $1 AND released_at IS NULL AND (since, id) < ($2, $3)
+                 ORDER BY since DESC, id DESC LIMIT $4"
+            );
+            conn.all(sql, params![account, at, id, limit]).await
+        }
+        Some(country) => {
+            let sql = sql!(
+                "SELECT ",
+                NumberRow::COLS,
+                " FROM numbers
+                 WHERE account_id = $1 AND country = $2 AND released_at IS NULL AND (since, id) < ($3, $4)
+                 ORDER BY since DESC, id DESC LIMIT $5"
+            );
+            conn.all(sql, params![account, country, at, id, limit]).await
+        }
+    }
+}
+
+/// Lists the numbers of an account from one text on and before another, in their order.
+pub async fn list_by_number(
+    conn: &mut Conn,
+    account: AccountId,
+    (start, end): (&str, &str),
+    limit: i64,
+) -> Result<Vec<NumberRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            NumberRow::COLS,
+            " FROM numbers WHERE account_id = $1 AND released_at IS NULL AND e164 /*pg COLLATE \"C\" */ >= $2
+                 AND e164 /*pg COLLATE \"C\" */ < $3
+             ORDER BY e164 /*pg COLLATE \"C\" */ LIMIT $4"
+        ),
+        params![account, start, end, limit],
+    )
+    .await
+}
+
+/// Lists the numbers of a trunk in one country, newest first, after the cursor.
+pub async fn list_of_trunk_in(
+    conn: &mut Conn,
+    trunk: TrunkId,
+    country: Country,
     (at, id): (Time, NumberId),
     limit: i64,
 ) -> Result<Vec<NumberRow>, DbError> {
@@ -86,10 +138,10 @@ pub async fn list(
         sql!(
             "SELECT ",
             NumberRow::COLS,
-            " FROM numbers WHERE account_id = $1 AND released_at IS NULL AND (since, id) < ($2, $3)
-             ORDER BY since DESC, id DESC LIMIT $4"
+            " FROM numbers WHERE trunk_id = $1 AND country = $2 AND released_at IS NULL AND (since, id) < ($3, $4)
+             ORDER BY since DESC, id DESC LIMIT $5"
         ),
-        params![account, at, id, limit],
+        params![trunk, country, at, id, limit],
     )
     .await
 }

@@ -19,6 +19,7 @@ use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use identity::accounts;
 use identity::events::{self, EventType};
+use identity::names::Names;
 use identity::notifications::{AllowListEntryRemoved, notify};
 use platform::mail::{self, Recipient};
 use platform::routing::allow_lists;
@@ -41,6 +42,9 @@ pub struct AdminTrunk {
     pub id: TrunkId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_name: Option<String>,
     /// Name of the trunk, chosen by the account.
     pub name: Text<1, 200>,
     /// Zone of the switches that carry the calls of the trunk.
@@ -58,6 +62,7 @@ impl From<TrunkRow> for AdminTrunk {
         AdminTrunk {
             id: row.id,
             customer_id: row.account_id.uuid(),
+            customer_name: None,
             name: row.name,
             zone: row.zone,
             inbound_uri: row.inbound_uri,
@@ -128,7 +133,12 @@ pub async fn list(
     listing: Listing<AdminTrunkFilters, NewestFirst<TrunkId>>,
 ) -> Result<Page<AdminTrunk>, Problem> {
     let rows = store::list_all(&mut ctx, listing.filters.customer_id, listing.before(), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at, row.id), AdminTrunk::from)
+    let names = Names::of_customers(&mut ctx, rows.iter().map(|row| row.account_id)).await?;
+    listing.page(
+        rows,
+        |row| (row.created_at, row.id),
+        |row| AdminTrunk { customer_name: names.get(row.account_id.uuid()), ..row.into() },
+    )
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<AdminTrunkDetails>, Problem> {

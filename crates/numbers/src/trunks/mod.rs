@@ -42,7 +42,25 @@ pub async fn list(
     listing: Listing<Unfiltered, NewestFirst<TrunkId>>,
 ) -> Result<Page<Trunk>, Problem> {
     let account = ctx.principal()?.account_id;
-    let rows = store::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
+    page_of(&mut ctx, account, listing).await
+}
+
+/// The same for the team, of any customer.
+pub async fn list_of_customer(
+    mut ctx: ReadCtx,
+    Path(customer): Path<AccountId>,
+    listing: Listing<Unfiltered, NewestFirst<TrunkId>>,
+) -> Result<Page<Trunk>, Problem> {
+    onboarding::require_customer(&mut ctx, customer).await?;
+    page_of(&mut ctx, customer, listing).await
+}
+
+async fn page_of(
+    ctx: &mut ReadCtx,
+    account: AccountId,
+    listing: Listing<Unfiltered, NewestFirst<TrunkId>>,
+) -> Result<Page<Trunk>, Problem> {
+    let rows = store::list(ctx, account, listing.before(), listing.fetch()).await?;
     let settings = &ctx.request.app.settings;
     listing.page(rows, |row| (row.created_at, row.id), |row| Trunk::new(row, settings))
 }

@@ -112,6 +112,42 @@ pub async fn lines(
     Ok(rows.into_iter().map(Line::from).collect())
 }
 
+/// A page of a customer's lines since a time, of one kind or of all, newest first, before the given time and number.
+/// Times are those of the requests, so they are not quite in the order of the numbers.
+pub async fn lines_since(
+    conn: &mut Conn,
+    (account, currency): (AccountId, Currency),
+    kind: Option<Kind>,
+    from: Time,
+    (at, number): (Time, i64),
+    limit: i64,
+) -> Result<Vec<Line>, DbError> {
+    let rows: Vec<LineRow> = match kind {
+        None => {
+            let sql = sql!(
+                "SELECT ",
+                LineRow::COLS,
+                " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id AND book = 'customer'
+                 WHERE account_id = $1 AND currency = $2 AND created_at >= $3 AND (created_at, number) < ($4, $5)
+                 ORDER BY created_at DESC, number DESC LIMIT $6"
+            );
+            conn.all(sql, params![account, currency, from, at, number, limit]).await?
+        }
+        Some(kind) => {
+            let sql = sql!(
+                "SELECT ",
+                LineRow::COLS,
+                " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id AND book = 'customer'
+                 WHERE account_id = $1 AND currency = $2 AND kind = $3 AND created_at >= $4
+                     AND (created_at, number) < ($5, $6)
+                 ORDER BY created_at DESC, number DESC LIMIT $7"
+            );
+            conn.all(sql, params![account, currency, kind, from, at, number, limit]).await?
+        }
+    };
+    Ok(rows.into_iter().map(Line::from).collect())
+}
+
 /// The transaction of this kind and reference.
 pub async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Line>, DbError> {
     let row: Option<LineRow> = conn

@@ -11,6 +11,7 @@ use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page};
 use api::problem::Problem;
+use identity::names::Names;
 use values::CallId;
 
 pub async fn list_all(
@@ -19,7 +20,13 @@ pub async fn list_all(
 ) -> Result<Page<AdminCdr>, Problem> {
     let filter = listing.filters.0.clone().filter();
     let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
-    listing.page_with_next(page.rows, page.next.map(to_page_cursor), AdminCdr::from)
+    let mut names = Names::of_customers(&mut ctx, page.rows.iter().map(|row| row.account_id)).await?;
+    names.add_upstreams(&mut ctx, page.rows.iter().filter_map(|row| row.upstream_id)).await?;
+    listing.page_with_next(page.rows, page.next.map(to_page_cursor), |row| AdminCdr {
+        customer_name: names.get(row.account_id.uuid()),
+        upstream_name: row.upstream_id.and_then(|id| names.get(id.uuid())),
+        ..row.into()
+    })
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<AdminCdrDetail>, Problem> {

@@ -2,7 +2,7 @@
 
 use super::price_proof;
 use super::search::{self, CdrCursor};
-use super::types::{Cdr, CdrDetail, CdrFilters};
+use super::types::{CdrDetail, CdrFilters, CdrListItem};
 use super::write;
 use api::answer::Json;
 use api::checks::Checked;
@@ -10,6 +10,7 @@ use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page};
 use api::problem::Problem;
+use identity::names::Names;
 use values::{CallId, Time};
 
 /// Maximum number of CDRs on a page.
@@ -29,10 +30,14 @@ pub fn to_page_cursor((at, id): CdrCursor) -> PageCursor {
 pub async fn list(
     mut ctx: ReadCtx,
     listing: Listing<Checked<CdrFilters>, PageCursor, MAX_PAGE_SIZE>,
-) -> Result<Page<Cdr>, Problem> {
+) -> Result<Page<CdrListItem>, Problem> {
     let filter = listing.filters.0.clone().filter(ctx.principal()?.account_id);
     let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
-    listing.page_with_next(page.rows, page.next.map(to_page_cursor), Cdr::from)
+    let names = Names::of_trunks(&mut ctx, page.rows.iter().map(|row| row.trunk_id)).await?;
+    listing.page_with_next(page.rows, page.next.map(to_page_cursor), |row| CdrListItem {
+        trunk_name: names.get(row.trunk_id.uuid()),
+        cdr: row.into(),
+    })
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<CdrDetail>, Problem> {

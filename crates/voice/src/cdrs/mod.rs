@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - `terms`, `row`, `state`, `quotes`: a call's terms, its CDR, its states, and its quote before it begins
-//! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour
+//! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour · `usage`: series
 //! - `ended`: the calls that webhook endpoints ask for
 //! - `handlers`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
 //! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
@@ -32,6 +32,7 @@ mod state;
 mod terms;
 mod time;
 mod types;
+mod usage;
 mod verify;
 mod write;
 
@@ -44,8 +45,9 @@ pub use ended::{
     waiting as waiting_ended,
 };
 pub use exports::{
-    CdrExport, EXPIRE_EXPORTS, WRITE_EXPORT, create as create_export, expire_exports_job, list as list_exports,
-    names_file, purge as purge_exports, show as show_export, write_export_job,
+    CdrExport, EXPIRE_EXPORTS, WRITE_EXPORT, create as create_export, create_team as create_team_export, expire_exports_job,
+    list as list_exports, list_team as list_team_exports, names_file, purge as purge_exports, show as show_export,
+    show_team as show_team_export, write_export_job,
 };
 pub use handlers::{list, show};
 pub use import::{
@@ -61,6 +63,7 @@ pub use state::{CallState, Known};
 pub use terms::{CallStatus, CallTerms, HungUpBy, Leg, Parties, Price};
 pub use time::SwitchTime;
 pub use types::Cdr;
+pub use usage::{add_routes, traffic, usage};
 pub use verify::{Mismatch, Verified, verify};
 pub use write::{
     Amendment, CallEnd, CallUpdate, EndedCall, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS, answer_time,

@@ -11,8 +11,8 @@ use crate::fx;
 use api::checks::{Checks, Given, must};
 use platform::ledger::TransactionId;
 use values::{
-    AccountId, CallId, Country, Currency, Date, Digits, ExactMoney, Markup, Money, Rfc3339, Time, TrunkId, UpstreamId,
-    text_enum,
+    AccountId, CallId, Country, Currency, Date, Digits, ExactMoney, Markup, Money, Rfc3339, Text, Time, TrunkId,
+    UpstreamId, text_enum,
 };
 
 /// Call detail record: one finished call. CSV and JSONL exports have the same fields in the same order.
@@ -46,6 +46,15 @@ pub struct Cdr {
     pub customer_charge: ExactMoney,
     /// Trunk of the call.
     pub trunk_id: TrunkId,
+}
+
+/// A CDR in a list.
+#[derive(Serialize, JsonSchema)]
+pub struct CdrListItem {
+    #[serde(flatten)]
+    pub cdr: Cdr,
+    /// Name of the trunk; null once the trunk is deleted.
+    pub trunk_name: Option<String>,
 }
 
 impl From<CdrRow> for Cdr {
@@ -163,10 +172,16 @@ pub struct AdminCdr {
     pub account_id: AccountId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_name: Option<String>,
     /// SIP Call-ID of the call.
     pub call_id: String,
     /// Upstream that took the call, or that an inbound call came from; null if none did.
     pub upstream_id: Option<UpstreamId>,
+    /// Name of the upstream; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_name: Option<String>,
     /// When the call began (RFC 3339, UTC).
     pub started_at: Rfc3339,
     /// Seconds from answer to end, where every started second counts; 0 if the call was not answered.
@@ -199,8 +214,10 @@ impl From<CdrListRow> for AdminCdr {
             id: row.id,
             account_id: row.account_id,
             customer_id: row.account_id.uuid(),
+            customer_name: None,
             call_id: row.call_id,
             upstream_id: row.upstream_id,
+            upstream_name: None,
             started_at: Rfc3339(row.started_at),
             duration_seconds: row.duration_seconds,
             calling: row.calling,
@@ -293,6 +310,9 @@ pub struct CdrFilters {
     /// Return calls to this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     country: Option<Country>,
+    /// Return calls with this SIP Call-ID only.
+    #[serde(default)]
+    call_id: Option<Text<1, 255>>,
     /// Return calls whose calling number begins with these digits.
     #[serde(default)]
     calling: Option<Digits>,
@@ -317,6 +337,7 @@ impl CdrFilters {
             status: self.status,
             leg: self.leg,
             country: self.country,
+            call_id: self.call_id.map(|call_id| call_id.to_string()),
             calling: self.calling.map(stored_prefix),
             called: self.called.map(stored_prefix),
             from,
@@ -347,6 +368,9 @@ pub struct AdminCdrFilters {
     /// Return calls to this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     country: Option<Country>,
+    /// Return calls with this SIP Call-ID only.
+    #[serde(default)]
+    call_id: Option<Text<1, 255>>,
     /// Return calls that started at this time or later (RFC 3339).
     #[serde(default)]
     from: Option<Rfc3339>,
@@ -377,6 +401,7 @@ impl AdminCdrFilters {
             status: self.status,
             leg: self.leg,
             country: self.country,
+            call_id: self.call_id.map(|call_id| call_id.to_string()),
             calling: self.calling.map(stored_prefix),
             called: self.called.map(stored_prefix),
             from,

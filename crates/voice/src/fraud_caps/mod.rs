@@ -13,7 +13,7 @@ use serde_json::json;
 use api::answer::Json;
 use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
-use api::input::Body;
+use api::input::{Body, Path};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::balance::{CURRENCY, check_amount};
@@ -66,6 +66,12 @@ impl FraudCapsUpdate {
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<FraudCaps>, Problem> {
     let account = ctx.principal()?.account_id;
     Ok(Json(caps(&mut ctx, account).await?))
+}
+
+/// The same for the team, of any customer.
+pub async fn show_of_customer(mut ctx: ReadCtx, Path(customer): Path<AccountId>) -> Result<Json<FraudCaps>, Problem> {
+    onboarding::require_customer(&mut ctx, customer).await?;
+    Ok(Json(caps(&mut ctx, customer).await?))
 }
 
 async fn caps(conn: &mut Conn, account: AccountId) -> Result<FraudCaps, DbError> {

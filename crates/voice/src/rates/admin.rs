@@ -16,6 +16,7 @@ use api::input::Query;
 use api::page::{Listing, Page};
 use api::problem::Problem;
 use identity::balance::CURRENCY;
+use identity::names::Names;
 use platform::routing::tariff::{Tariff, TariffUpstream, Unpriced};
 use platform::routing::upstreams::UpstreamHealth;
 use values::{Time, UpstreamId};
@@ -45,7 +46,9 @@ pub async fn list_all(
     let (limit, now) = (listing.limit as usize, request.now);
     let work = move || Ok(page(&tariff, &filter, first, upstream_id, limit, now));
     let (rates, next) = if q.is_some() { run_blocking(work).await? } else { work()? };
-    listing.page_with_next(rates, next, |rate| rate)
+    let ids = rates.iter().map(|rate| rate.upstream_id);
+    let names = Names::of_upstreams(&mut *request.app.db.read().await?, ids).await?;
+    listing.page_with_next(rates, next, |rate| AdminRate { upstream_name: names.get(rate.upstream_id.uuid()), ..rate })
 }
 
 fn page(

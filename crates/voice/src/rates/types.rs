@@ -147,6 +147,9 @@ impl Checks for DiffQuery {
 pub struct AdminRate {
     /// Upstream whose deck has the rate.
     pub upstream_id: UpstreamId,
+    /// Name of the upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_name: Option<String>,
     /// Leading digits of the numbers that the rate applies to, country code first.
     pub prefix: String,
     /// Name of the destination in the deck.
@@ -168,6 +171,7 @@ impl AdminRate {
         let rate = &listing.offer.rate;
         AdminRate {
             upstream_id,
+            upstream_name: None,
             prefix: listing.prefix.to_string(),
             destination_name: listing.offer.destination.name.to_string(),
             base: money(rate.nanos_per_minute(), currency),

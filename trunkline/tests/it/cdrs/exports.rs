@@ -90,6 +90,67 @@ both! {
         scene.end().await;
     }
 
+    async fn an_export_has_the_cdrs_that_its_filters_match_in_its_time_zone(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(4000).await;
+        let began = scene.now() - 3_600_000;
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "mobile", began, 60, json!({"called": "+31612345678"})),
+            cdr_line(&scene, "british", began + 1000, 60, json!({"called": "+442071234567"})),
+            unanswered_line(&scene, "busy", began + 2000, json!({})),
+        ]).await;
+        let customer = scene.world.sign_in("cora@customer.example").await;
+        let filters = json!({"called": "+31", "status": "answered"});
+        let made = export(&scene.world, &customer, json!({"filters": filters, "time_zone": "Asia/Kolkata"})).await;
+        assert_eq!((&made["status"], &made["rows_count"], &made["time_zone"]), (&json!("ready"), &json!(1), &json!("Asia/Kolkata")));
+        assert_eq!(made["filters"], json!({"called": "31", "status": "answered"}));
+        let table = String::from_utf8(fetch(&scene.world, &made).await.1).unwrap();
+        let zone: values::TimeZone = "Asia/Kolkata".parse().unwrap();
+        let local = zone.format(values::Time::from_millis(began));
+        assert!(local.ends_with("+05:30"));
+        assert_eq!(table.lines().count(), 2);
+        assert!(table.contains(&format!(",mobile,termination,{local},{local},")), "{table}");
+        let lines = export(&scene.world, &customer, json!({"filters": {"call_id": "british"}, "format": "jsonl", "time_zone": "Europe/Amsterdam"})).await;
+        let line: Value = serde_json::from_slice(&fetch(&scene.world, &lines).await.1).unwrap();
+        assert_eq!((&line["call_id"], &line["trunk_name"]), (&json!("british"), &json!("Main")));
+        let at = line["started_at"].as_str().unwrap();
+        assert!(!at.ends_with('Z') && at.parse::<values::Rfc3339>().unwrap().0.millis() == began + 1000, "{at}");
+        let range = json!({"from": rfc3339(began), "to": rfc3339(began + 1)});
+        let refused = |changes: Value| customer.post("/cdrs/exports", crate::world::fixtures::switch::merged(range.clone(), changes));
+        assert_eq!(refused(json!({"filters": {"upstream_id": scene.upstream}})).await.invalid(), ["filters.upstream_id"]);
+        assert_eq!(refused(json!({"time_zone": "Mars/Olympus"})).await.invalid(), ["time_zone"]);
+        scene.end().await;
+    }
+
+    async fn the_team_exports_the_cdrs_of_all_customers_with_cost_and_margin(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(4000).await;
+        let began = scene.now() - 3_600_000;
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "one", began, 60, json!({"upstream_id": scene.upstream})),
+            unanswered_line(&scene, "two", began + 1, json!({})),
+        ]).await;
+        let team = scene.world.minted(values::Role::Support).await;
+        let range = json!({"from": rfc3339(began), "to": rfc3339(scene.now())});
+        team.post("/admin/cdrs/exports", range.clone()).await.problem(400, "idempotency.key_required");
+        let request = crate::world::fixtures::switch::merged(range, json!({"filters": {"upstream_id": scene.upstream}}));
+        let asked = team.with_key(key()).post("/admin/cdrs/exports", request).await.expect(202);
+        scene.world.settle().await;
+        let path = format!("/admin/cdrs/exports/{}", asked["id"].as_str().unwrap());
+        let made = team.get(&path).await.ok();
+        assert_eq!((&made["status"], &made["filters"]), (&json!("ready"), &json!({"upstream_id": scene.upstream})));
+        let table = String::from_utf8(fetch(&scene.world, &made).await.1).unwrap();
+        let lines: Vec<&str> = table.lines().collect();
+        assert!(lines[0].ends_with(",trunk_name,customer_id,customer_name,upstream_id,upstream_name,our_cost_amount,our_cost_currency,margin_amount,margin_currency"));
+        let one = lines.iter().find(|line| line.contains(",one,termination,")).unwrap();
+        assert!(one.contains(&scene.upstream) && one.ends_with(",0.06,EUR,0.00,EUR"), "{one}");
+        assert_eq!(team.get("/admin/cdrs/exports").await.ok()["data"][0]["id"], asked["id"]);
+        let customer = scene.world.sign_in("cora@customer.example").await;
+        customer.get(&path["/admin".len()..]).await.problem(404, "not_found");
+        assert_eq!(customer.get("/cdrs/exports").await.ok()["data"], json!([]));
+        scene.end().await;
+    }
+
     async fn a_long_export_survives_failed_attempts_and_is_purged_after_a_week(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(4000).await;

@@ -63,6 +63,10 @@ both! {
             ("called=00-44%20207".into(), "british"),
             ("calling=49".into(), "mobile"),
             ("calling=31&called=44".into(), "british"),
+            ("call_id=busy".into(), "busy"),
+            ("call_id=busy&status=answered".into(), ""),
+            (format!("call_id=british&trunk_id={other}"), "british"),
+            ("call_id=bus".into(), ""),
         ] {
             assert_eq!(found(&query).await, expected, "{query}");
         }
@@ -84,6 +88,8 @@ both! {
         assert_eq!(customer.get("/cdrs?limit=1000").await.status, 200);
         let stranger = scene.world.minted(Role::Customer).await;
         assert_eq!(stranger.get(&format!("/cdrs?trunk_id={other}")).await.ok()["data"], json!([]));
+        assert_eq!(mobile["trunk_name"], "Main");
+        assert_eq!(stranger.get("/cdrs?call_id=busy").await.ok()["data"], json!([]));
         let id = mobile["id"].as_str().unwrap();
         stranger.get(&format!("/cdrs/{id}")).await.problem(404, "not_found");
         scene.end().await;
@@ -105,6 +111,7 @@ both! {
         assert_eq!((&one["account_id"], &one["upstream_id"]), (&json!(scene.customer.account_id), &json!(scene.upstream)));
         assert_eq!((&one["our_cost"]["amount"], &one["customer_charge"]["amount"]), (&json!("0.06"), &json!("0.06")));
         assert_eq!(one["margin"]["amount"], "0.00");
+        assert!(one["customer_name"].is_string() && one["upstream_name"].is_string(), "{one}");
         let account = &scene.customer.account_id;
         for (query, expected) in [
             (format!("account_id={account}&status=busy"), "two"),
@@ -114,6 +121,8 @@ both! {
             ("leg=origination".into(), "three"),
             ("country=NL&called=31".into(), "two one"),
             ("country=GB".into(), ""),
+            ("call_id=two".into(), "two"),
+            (format!("call_id=two&account_id={account}"), "two"),
             (format!("to={}", rfc3339(began + 1)), "one"),
             (format!("from={}&calling=3120", rfc3339(began + 2)), "three"),
         ] {

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use values::Role;
 
-use super::examples::{Preparation, Stranger, bodiless, request};
+use super::examples::{Preparation, Stranger, bodiless, key, request};
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::uuid;
@@ -33,6 +33,21 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("DELETE", "/admin/cdrs/suspense/{id}", |world| Box::pin(async move {
         let (admin, id) = suspend_line(world).await;
         request(admin, &format!("/admin/cdrs/suspense/{id}"), json!({"reason": "A test call"}))
+    })),
+    ("POST", "/admin/cdrs/exports", |world| Box::pin(async move {
+        request(world.minted(Role::Support).await, "/admin/cdrs/exports", range())
+    })),
+    ("GET", "/admin/cdrs/exports/{id}", |world| Box::pin(async move {
+        let team = world.minted(Role::Support).await;
+        let asked = team.with_key(key()).post("/admin/cdrs/exports", range()).await.expect(202);
+        world.settle().await;
+        bodiless(team, &format!("/admin/cdrs/exports/{}", asked["id"].as_str().unwrap()))
+    })),
+    ("POST", "/calls/simulate", |world| Box::pin(async move {
+        let customer = world.minted(Role::Customer).await;
+        let trunk = create_trunk(&customer, "First").await;
+        let body = json!({"trunk_id": trunk.strip_prefix("/trunks/").unwrap(), "called": "+31201234567"});
+        request(customer, "/calls/simulate", body)
     })),
     ("GET", "/cdrs/exports/{id}", |world| Box::pin(async move {
         let (customer, export) = with_export(world).await;

@@ -39,7 +39,7 @@ both! {
                 filters += 1;
             }
         }
-        assert_eq!(filters, 10, "another filter by number is covered by this test too");
+        assert_eq!(filters, 12, "another filter by number is covered by this test too");
         world.end().await;
     }
 }

@@ -11,7 +11,7 @@ use crate::world::fixtures::rates::{DECK, import_deck};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 
 /// Reads with required query parameters.
-pub const ASKING: &[&str] = &["/rates/lookup", "/rates/diff", "/admin/routes"];
+pub const ASKING: &[&str] = &["/rates/lookup", "/rates/diff", "/admin/routes", "/admin/search"];
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
@@ -44,6 +44,9 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("GET", "/rates/diff", |world| Box::pin(async move {
         priced(world, Role::Customer, "/rates/diff?from=2026-01-01T00:00:00Z&to=2030-01-01T00:00:00Z").await
+    })),
+    ("GET", "/admin/search", |world| Box::pin(async move {
+        bodiless(world.minted(Role::Support).await, "/admin/search?q=customer")
     })),
     ("GET", "/admin/routes", |world| Box::pin(async move {
         priced(world, Role::Admin, "/admin/routes?number=31201234567").await

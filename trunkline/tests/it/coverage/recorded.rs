@@ -126,6 +126,7 @@ both! {
 /// Endpoints of the team that do not change a customer.
 const OF_NO_CUSTOMER: [&str; 10] = [
     "/admin/api-keys",
+    "/admin/cdrs/exports",
     "/admin/webhook-endpoints",
     "/admin/cdrs/suspense",
     "/admin/account-managers",

@@ -56,6 +56,12 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let customer = customer(world).await;
         bodiless(world.minted(Role::Support).await, &format!("{customer}/users"))
     })),
+    ("GET", "/admin/customers/{id}/trunks", |world| Box::pin(async move { view(world, "trunks").await })),
+    ("GET", "/admin/customers/{id}/numbers", |world| Box::pin(async move { view(world, "numbers").await })),
+    ("GET", "/admin/customers/{id}/orders", |world| Box::pin(async move { view(world, "orders").await })),
+    ("GET", "/admin/customers/{id}/ledger", |world| Box::pin(async move { view(world, "ledger").await })),
+    ("GET", "/admin/customers/{id}/fraud-caps", |world| Box::pin(async move { view(world, "fraud-caps").await })),
+    ("GET", "/admin/customers/{id}/auto-recharge", |world| Box::pin(async move { view(world, "auto-recharge").await })),
     ("GET", "/admin/customers/{id}/vat/proof-documents", |world| Box::pin(async move {
         let customer = customer(world).await;
         bodiless(world.minted(Role::Support).await, &format!("{customer}/vat/proof-documents"))
@@ -147,4 +153,10 @@ async fn customer(world: &World) -> String {
 
 async fn admin(world: &World, path: &str, body: Value) -> Request {
     request(world.minted(Role::Admin).await, path, body)
+}
+
+/// What the team sees of a customer.
+async fn view(world: &World, what: &str) -> Request {
+    let customer = customer(world).await;
+    bodiless(world.minted(Role::Support).await, &format!("{customer}/{what}"))
 }

@@ -11,7 +11,7 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 49] = [
+const VERBS: [&str; 51] = [
     "Approve",
     "Cancel",
     "Change",
@@ -52,8 +52,10 @@ const VERBS: [&str; 49] = [
     "Retry",
     "Review",
     "Rotate",
+    "Search",
     "Set",
     "Sign",
+    "Simulate",
     "Start",
     "Submit",
     "Test",

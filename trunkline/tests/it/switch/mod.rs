@@ -12,5 +12,6 @@ mod live_calls;
 mod origination;
 mod prices;
 mod races;
+mod simulate;
 mod suspense;
 mod upstream_sources;

@@ -25,7 +25,7 @@ use api::answer::Json;
 use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::faults::Faults;
-use api::input::Body;
+use api::input::{Body, Path};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::balance::{CURRENCY, check_amount};
@@ -105,6 +105,15 @@ impl Checks for AutoRechargeUpdate {
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<AutoRecharge>, Problem> {
     let account = ctx.principal()?.account_id;
     Ok(Json(settings(&mut ctx, account).await?.into()))
+}
+
+/// The same for the team, of any customer.
+pub async fn show_of_customer(
+    mut ctx: ReadCtx,
+    Path(customer): Path<AccountId>,
+) -> Result<Json<AutoRecharge>, Problem> {
+    onboarding::require_customer(&mut ctx, customer).await?;
+    Ok(Json(settings(&mut ctx, customer).await?.into()))
 }
 
 async fn settings(conn: &mut Conn, account: AccountId) -> Result<Settings, DbError> {

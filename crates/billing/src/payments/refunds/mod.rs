@@ -15,34 +15,43 @@ use serde_json::{Map, Value};
 
 use super::chargebacks::{self, ChargebackStatus};
 use super::rules::{PaymentStatus, next_poll};
-use super::store::{self as payments, PaymentRow};
+use super::store::{self as payments, PaymentFilter, PaymentRow};
 use api::answer::Json;
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::faults::Faults;
 use api::idempotency::RequestFingerprint;
 use api::input::{Body, Path};
-use api::page::{Listing, NewestFirst, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
+use identity::names::Names;
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
 use platform::jobs::JobError;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError, NewHold};
 use platform::outside::payments::{Provider, ProviderError, RefundState};
 use store::{RefundRow, RefundStatus};
-use types::{AdminPayment, AdminRefundCreate};
-use values::{Money, PaymentId, RefundId, Time, UserId};
+use types::{AdminPayment, AdminRefundCreate, PaymentFilters};
+use values::{Money, PaymentId, RefundId, Rfc3339, Time, UserId};
 
 /// How long money is held for a refund that the provider has not decided on.
 const HOLD_TTL: Duration = Duration::from_secs(30 * 24 * 3600);
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, NewestFirst<PaymentId>>,
+    listing: Listing<PaymentFilters, NewestFirst<PaymentId>>,
 ) -> Result<Page<AdminPayment>, Problem> {
-    let rows = payments::list_all(&mut ctx, listing.before(), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at, row.id), AdminPayment::from)
+    let PaymentFilters { status, customer_id, from, to } = listing.filters;
+    let filter = PaymentFilter { account: customer_id, status, from: from.map_or(Time::EPOCH, |Rfc3339(at)| at) };
+    let before = listing.before_end(to.map(|Rfc3339(at)| at));
+    let rows = payments::list_all(&mut ctx, &filter, before, listing.fetch()).await?;
+    let names = Names::of_customers(&mut ctx, rows.iter().map(|row| row.account_id)).await?;
+    listing.page(
+        rows,
+        |row| (row.created_at, row.id),
+        |row| AdminPayment { customer_name: names.get(row.account_id.uuid()), ..row.into() },
+    )
 }
 
 pub async fn create(

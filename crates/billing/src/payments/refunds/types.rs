@@ -4,21 +4,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::super::rules::PaymentStatus;
+use super::super::rules::{AdminPaymentStatus, PaymentStatus};
 use super::super::store::PaymentRow;
 use api::checks::{Checks, Given, must};
-use values::{Currency, Money, PaymentId, Rfc3339, Text, text_enum};
+use values::{AccountId, Currency, Money, PaymentId, Rfc3339, Text};
 
-text_enum! {
-    /// Status of a payment; `refunded` means in full, `failed` that it was declined, cancelled or expired.
-    pub enum AdminPaymentStatus {
-        Pending = "pending",
-        Completed = "completed",
-        /// Refunded in full.
-        Refunded = "refunded",
-        /// Declined, cancelled or expired.
-        Failed = "failed",
-    }
+/// Filters of the list of payments.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PaymentFilters {
+    /// Return payments in this status only.
+    #[serde(default)]
+    pub status: Option<AdminPaymentStatus>,
+    /// Return payments of this customer only.
+    #[serde(default)]
+    pub customer_id: Option<AccountId>,
+    /// Return payments created at this time or later (RFC 3339).
+    #[serde(default)]
+    pub from: Option<Rfc3339>,
+    /// Return payments created before this time (RFC 3339).
+    #[serde(default)]
+    pub to: Option<Rfc3339>,
 }
 
 /// A payment of a customer, as the team sees it.
@@ -28,6 +34,9 @@ pub struct AdminPayment {
     pub id: PaymentId,
     /// Account that pays.
     pub customer_id: Uuid,
+    /// Name of the customer; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_name: Option<String>,
     /// Amount of the payment.
     pub amount: Money,
     /// Amount refunded so far, including refunds that the provider has not completed.
@@ -52,6 +61,7 @@ impl From<PaymentRow> for AdminPayment {
         AdminPayment {
             id: row.id,
             customer_id: row.account_id.uuid(),
+            customer_name: None,
             amount,
             refunded: Money::from_nanos(row.refunded, amount.currency()),
             status,

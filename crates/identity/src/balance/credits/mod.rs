@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::CURRENCY;
 use super::store::is_customer;
 use super::types::LedgerLine;
+use crate::names::Names;
 use api::answer::{Created, Json};
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -156,7 +157,19 @@ pub async fn list_requests(
     listing: Listing<Unfiltered, NewestFirst<CreditId>>,
 ) -> Result<Page<CreditRequest>, Problem> {
     let rows = store::list_requests(&mut ctx, listing.before(), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at, row.id), CreditRequest::from)
+    let mut names = Names::of_customers(&mut ctx, rows.iter().map(|row| row.account_id)).await?;
+    let users = rows.iter().flat_map(|row| [Some(row.requested_by), row.decided_by]).flatten();
+    names.add_users(&mut ctx, users).await?;
+    listing.page(
+        rows,
+        |row| (row.created_at, row.id),
+        |row| CreditRequest {
+            customer_name: names.get(row.account_id.uuid()),
+            requested_by_email: names.get(row.requested_by.uuid()),
+            decided_by_email: row.decided_by.and_then(|id| names.get(id.uuid())),
+            ..row.into()
+        },
+    )
 }
 
 pub async fn approve(ctx: RequestCtx, Path(id): Path<CreditId>) -> Result<Committed<Json<CreditRequest>>, Problem> {

@@ -89,6 +89,9 @@ pub struct CreditRequest {
     pub id: CreditId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_name: Option<String>,
     /// What is requested.
     pub kind: CreditKind,
     /// Amount to credit, or the credit line.
@@ -99,10 +102,16 @@ pub struct CreditRequest {
     pub status: CreditStatus,
     /// Admin who made the request.
     pub requested_by: UserId,
+    /// Email address of the admin who made the request; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested_by_email: Option<String>,
     /// When the request was made (RFC 3339, UTC).
     pub created_at: Rfc3339,
     /// Admin who approved or rejected it; null while it is pending.
     pub decided_by: Option<UserId>,
+    /// Email address of the admin who decided; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by_email: Option<String>,
     /// When it was approved or rejected (RFC 3339, UTC); null while it is pending.
     pub decided_at: Option<Rfc3339>,
 }
@@ -113,12 +122,15 @@ impl From<CreditRow> for CreditRequest {
             id: row.id,
             customer_id: row.account_id.uuid(),
             kind: row.kind,
+            customer_name: None,
             amount: Money::from_nanos(row.amount, CURRENCY),
             reason: row.reason,
             status: row.status,
             requested_by: row.requested_by,
+            requested_by_email: None,
             created_at: row.created_at.into(),
             decided_by: row.decided_by,
+            decided_by_email: None,
             decided_at: row.decided_at.map(Rfc3339),
         }
     }

@@ -6,14 +6,18 @@
 //! all counters are changed in one round trip, since mostly nothing is short; if something is, they are changed one by
 //! one, which tells the deny reason.
 //!
+//! - `simulate`: a decision that is rolled back
 //! - `offer`: checks without counters, price and routes · `target`: where an inbound call is sent · `acquire`: counters
 //!   and the hold · `queue`: joint decisions
 
 mod acquire;
 mod offer;
 mod queue;
+mod simulate;
 mod store;
 mod target;
+
+pub use simulate::simulate;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -174,7 +178,7 @@ impl Authorizer {
                 (Source::Upstream(_), Some(number)) => target::find(app, &caches, number, now).await?,
                 _ => None,
             };
-            match self.queue.authorize(attempt(app, &request, &caches, source, target, now)).await {
+            match self.queue.authorize(attempt(app, &request, &caches, source, target, (now, now))).await {
                 Ok(allowed) => return Ok(Decision::Allow(allowed)),
                 Err(Refusal::Behind(newer)) => versions = newer,
                 Err(Refusal::Denied(reason)) => return Ok(deny(reason)),
@@ -241,12 +245,12 @@ fn attempt(
     caches: &Caches,
     source: Source,
     target: Option<Target>,
-    now: Time,
+    (now, priced_at): (Time, Time),
 ) -> Attempt {
     let called = parse_dialled(&request.called);
     let outbound = called.as_ref().filter(|_| matches!(source, Source::Trunk(_)));
     let quote = outbound.and_then(|number| {
-        let quote = quote(&caches.tariff, &caches.gateways, |id| caches.gateways.is_down(id), number, now);
+        let quote = quote(&caches.tariff, &caches.gateways, |id| caches.gateways.is_down(id), number, priced_at);
         app.metrics.decks.lookups.of(if quote.is_some() { "found" } else { "missed" }).inc();
         quote
     });
@@ -275,11 +279,7 @@ fn identity_tag(request: &AuthorizeRequest) -> String {
 }
 
 async fn allow(conn: &mut Conn, attempt: &Attempt, mode: Mode) -> Result<Allowed, Refusal> {
-    conn.set_now(attempt.now);
-    let Some(context) = context(conn, attempt).await? else { return Err(deny_unknown_source(conn, attempt).await?) };
-    if !attempt.versions.covers(&context.versions()) {
-        return Err(Refusal::Behind(context.versions()));
-    }
+    let context = current_context(conn, attempt).await?;
     if let Some(token) = context.token {
         return replay_decision(conn, attempt, token).await;
     }
@@ -299,6 +299,16 @@ async fn allow(conn: &mut Conn, attempt: &Attempt, mode: Mode) -> Result<Allowed
         return Err(conn.retry_conflict().into());
     }
     Ok(allowed(&call))
+}
+
+/// The context of a call; a refusal if it belongs to no account, or the caches are behind.
+async fn current_context(conn: &mut Conn, attempt: &Attempt) -> Result<CallContext, Refusal> {
+    conn.set_now(attempt.now);
+    let Some(context) = context(conn, attempt).await? else { return Err(deny_unknown_source(conn, attempt).await?) };
+    if !attempt.versions.covers(&context.versions()) {
+        return Err(Refusal::Behind(context.versions()));
+    }
+    Ok(context)
 }
 
 async fn allow_together(conn: &mut Conn, attempts: &[Arc<Attempt>]) -> Result<Vec<Allowed>, Refusal> {

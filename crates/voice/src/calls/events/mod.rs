@@ -157,11 +157,12 @@ async fn apply(conn: &mut Conn, calls: &BTreeMap<CallId, CallEvents>) -> Result<
         let rejected = |id: &String| RejectedEvent { event_id: Some(id.clone()), reason: reason.to_owned() };
         answer.rejected.extend(events.event_ids.iter().map(rejected));
     }
-    cdrs::write_cdrs(conn, &mut ended, &mut amendments).await?;
+    let routes = cdrs::write_cdrs(conn, &mut ended, &mut amendments).await?;
     continuing.sort_by_key(|(locked, ..)| (locked.call.terms.account_id, locked.call.token));
     for (locked, events, answered_at) in continuing {
         renew::keep_live(conn, &locked, events, answered_at, &mut answer).await?;
     }
+    cdrs::add_routes(conn, &routes).await?;
     Ok(answer)
 }
 

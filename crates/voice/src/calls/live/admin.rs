@@ -7,15 +7,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::store::{self, LiveFilter, LiveListRow};
+use super::customer::seconds_since;
+use super::search::{self, LiveFilter};
+use super::store::{self, LiveListRow};
 use crate::cdrs::{self, Leg};
-use crate::concurrency::SECOND_MILLIS;
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
-use values::{AccountId, CallId, ExactMoney, Money, Rfc3339, Time, TrunkId, UpstreamId};
+use identity::names::Names;
+use values::{AccountId, CallId, Digits, ExactMoney, Money, Rfc3339, Time, TrunkId, UpstreamId};
 
 /// Filters of the list of live calls.
 #[derive(Deserialize, JsonSchema)]
@@ -30,6 +32,12 @@ pub struct LiveFilters {
     /// Return outbound (`termination`) or inbound (`origination`) calls only.
     #[serde(default)]
     leg: Option<Leg>,
+    /// Return calls of this upstream only.
+    #[serde(default)]
+    upstream_id: Option<UpstreamId>,
+    /// Return calls whose called number begins with these digits.
+    #[serde(default)]
+    called: Option<Digits>,
 }
 
 /// A live call.
@@ -45,8 +53,14 @@ pub struct AdminCall {
     pub account_id: Uuid,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
+    /// Name of the customer; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_name: Option<String>,
     /// Trunk of the call.
     pub trunk_id: TrunkId,
+    /// Name of the trunk; in lists only, and absent once the trunk is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trunk_name: Option<String>,
     /// Direction of the call: `termination` is outbound, `origination` is inbound.
     pub leg: Leg,
     /// Zone of the switch.
@@ -61,6 +75,9 @@ pub struct AdminCall {
     pub destination_name: Option<String>,
     /// Upstream of the call; null until it is known.
     pub upstream_id: Option<UpstreamId>,
+    /// Name of the upstream; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_name: Option<String>,
     /// When the call was authorized (RFC 3339, UTC).
     pub started_at: Rfc3339,
     /// When the callee answered (RFC 3339, UTC); null while the call rings.
@@ -77,14 +94,15 @@ pub struct AdminCall {
 
 impl AdminCall {
     fn new(call: LiveListRow, now: Time) -> AdminCall {
-        let answered_millis = call.answered_at.map_or(0, |at| now.millis().saturating_sub(at.millis()).max(0));
         AdminCall {
             id: call.token,
             edge_id: call.edge_id,
             call_id: call.call_id,
             account_id: call.account_id.uuid(),
             customer_id: call.account_id.uuid(),
+            customer_name: None,
             trunk_id: call.trunk_id,
+            trunk_name: None,
             leg: call.leg,
             zone: call.zone,
             calling: call.calling,
@@ -92,9 +110,10 @@ impl AdminCall {
             country: call.country,
             destination_name: call.destination_name,
             upstream_id: call.upstream_id,
+            upstream_name: None,
             started_at: call.started_at.into(),
             answered_at: call.answered_at.map(Rfc3339),
-            seconds: answered_millis / SECOND_MILLIS,
+            seconds: seconds_since(call.answered_at, now),
             reserved: Money::from_nanos(call.reserved, call.currency).into(),
             reserved_seconds: call.reserved_seconds,
             hang_up: call.hang_up,
@@ -108,10 +127,24 @@ pub async fn list_live(
     listing: Listing<LiveFilters, NewestFirst<CallId>>,
 ) -> Result<Page<AdminCall>, Problem> {
     let now = ctx.request.now;
-    let LiveFilters { account_id, trunk_id, leg } = listing.filters;
-    let filter = LiveFilter { account: account_id, trunk: trunk_id, leg };
-    let rows = store::list(&mut ctx, filter, listing.before(), listing.fetch()).await?;
-    listing.page(rows, |call| (call.started_at, call.token), |call| AdminCall::new(call, now))
+    let LiveFilters { account_id, trunk_id, leg, upstream_id, called } = &listing.filters;
+    let filter = LiveFilter {
+        account: *account_id,
+        trunk: *trunk_id,
+        upstream: *upstream_id,
+        leg: *leg,
+        called: called.as_ref().map(|digits| format!("+{digits}")),
+    };
+    let (rows, next) = search::page(&mut ctx, &filter, listing.before(), listing.limit as usize).await?;
+    let mut names = Names::of_customers(&mut ctx, rows.iter().map(|row| row.account_id)).await?;
+    names.add_trunks(&mut ctx, rows.iter().map(|row| row.trunk_id)).await?;
+    names.add_upstreams(&mut ctx, rows.iter().filter_map(|row| row.upstream_id)).await?;
+    listing.page_with_next(rows, next.map(NewestFirst::from), |call| AdminCall {
+        customer_name: names.get(call.account_id.uuid()),
+        trunk_name: names.get(call.trunk_id.uuid()),
+        upstream_name: call.upstream_id.and_then(|id| names.get(id.uuid())),
+        ..AdminCall::new(call, now)
+    })
 }
 
 /// Marks a live call to be hung up by its switch.

@@ -1,9 +1,12 @@
 //! Live calls: calls that were allowed and are not over.
 
 mod admin;
+mod customer;
+mod search;
 mod store;
 
 pub use admin::{hang_up, list_live};
+pub use customer::list_own;
 pub use store::{
     CallIdentity, LiveCall, LiveState, LockedCall, count_live, delete, find, insert, insert_statement, list_to_hang_up,
     lock, lock_stale, update,

@@ -202,42 +202,52 @@ row! {
     }
 }
 
-/// Which live calls to list.
+/// The index that a list of live calls reads along.
 #[derive(Clone, Copy, Debug)]
-pub struct LiveFilter {
-    pub account: Option<AccountId>,
-    pub trunk: Option<TrunkId>,
-    pub leg: Option<Leg>,
+pub enum Along {
+    All,
+    Leg(Leg),
+    Account(AccountId),
+    Upstream(UpstreamId),
+    Trunk(TrunkId),
 }
 
-/// Live calls before a cursor, newest first. Each text reads along its own index.
+/// Live calls before a cursor, newest first, along an index.
 pub async fn list(
     conn: &mut Conn,
-    filter: LiveFilter,
+    along: Along,
     (at, token): (Time, CallId),
     limit: i64,
 ) -> Result<Vec<LiveListRow>, DbError> {
-    match filter {
-        LiveFilter { trunk: Some(trunk), account, leg } => {
+    match along {
+        Along::Trunk(trunk) => {
             let sql = sql!(
                 "SELECT ",
                 LiveListRow::COLS,
-                " FROM live_calls WHERE trunk_id = $1 AND (account_id = $2 OR $2 IS NULL) AND (leg = $3 OR $3 IS NULL)
-                    AND (started_at, token) < ($4, $5)
-                  ORDER BY started_at DESC, token DESC LIMIT $6"
+                " FROM live_calls WHERE trunk_id = $1 AND (started_at, token) < ($2, $3)
+                  ORDER BY started_at DESC, token DESC LIMIT $4"
             );
-            conn.all(sql, params![trunk, account, leg, at, token, limit]).await
+            conn.all(sql, params![trunk, at, token, limit]).await
         }
-        LiveFilter { trunk: None, account: Some(account), leg } => {
+        Along::Upstream(upstream) => {
             let sql = sql!(
                 "SELECT ",
                 LiveListRow::COLS,
-                " FROM live_calls WHERE account_id = $1 AND (leg = $2 OR $2 IS NULL) AND (started_at, token) < ($3, $4)
-                  ORDER BY started_at DESC, token DESC LIMIT $5"
+                " FROM live_calls WHERE upstream_id = $1 AND (started_at, token) < ($2, $3)
+                  ORDER BY started_at DESC, token DESC LIMIT $4"
             );
-            conn.all(sql, params![account, leg, at, token, limit]).await
+            conn.all(sql, params![upstream, at, token, limit]).await
         }
-        LiveFilter { trunk: None, account: None, leg: Some(leg) } => {
+        Along::Account(account) => {
+            let sql = sql!(
+                "SELECT ",
+                LiveListRow::COLS,
+                " FROM live_calls WHERE account_id = $1 AND (started_at, token) < ($2, $3)
+                  ORDER BY started_at DESC, token DESC LIMIT $4"
+            );
+            conn.all(sql, params![account, at, token, limit]).await
+        }
+        Along::Leg(leg) => {
             let sql = sql!(
                 "SELECT ",
                 LiveListRow::COLS,
@@ -246,7 +256,7 @@ pub async fn list(
             );
             conn.all(sql, params![leg, at, token, limit]).await
         }
-        LiveFilter { trunk: None, account: None, leg: None } => {
+        Along::All => {
             let sql = sql!(
                 "SELECT ",
                 LiveListRow::COLS,

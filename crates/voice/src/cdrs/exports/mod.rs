@@ -1,4 +1,4 @@
-//! Exports: the CDRs of an account as a file.
+//! Exports: the CDRs of an account as a file, or, for the team, those of all customers with cost and margin.
 //!
 //! A request is a row and a job. The job writes the CDRs of the range, oldest first, page by page into the file store,
 //! which names a file by its content: an attempt that breaks off leaves nothing behind, and the next begins again. The
@@ -12,11 +12,12 @@ mod types;
 mod write;
 
 pub use store::{names_file, purge};
-pub use types::{CdrExport, CdrExportCreate};
+pub use types::{AdminCdrExportCreate, CdrExport, CdrExportCreate};
 pub use write::{WRITE_EXPORT, write_export_job};
 
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use api::answer::{Accepted, Json};
@@ -30,6 +31,7 @@ use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::limits::{Limit, Subject};
 use store::ExportRow;
 use types::{CdrExportId, Compression, ExportFormat, ExportStatus};
+use values::Time;
 
 pub const EXPIRE_EXPORTS: Kind = Kind::new("cdrs.expire_exports");
 
@@ -43,16 +45,41 @@ pub async fn create(
     ctx: RequestCtx,
     Body(Checked(request)): Body<Checked<CdrExportCreate>>,
 ) -> Result<Committed<Accepted<CdrExport>>, Problem> {
-    let account = ctx.principal()?.account_id;
-    ctx.limit(Limit::Exports, Subject::account(account)).await?;
     let export = ExportRow {
-        id: ctx.new_id(),
-        account_id: account,
-        status: ExportStatus::Queued,
         format: request.format.unwrap_or(ExportFormat::Csv),
         compression: request.compression.unwrap_or(Compression::None),
-        range_from: request.from.0,
-        range_to: request.to.0,
+        filters: stored_filters(request.filters.as_ref())?,
+        time_zone: request.time_zone,
+        ..new_export(&ctx, (request.from.0, request.to.0))?
+    };
+    queue(ctx, export).await
+}
+
+/// The same for the team, of all customers.
+pub async fn create_team(
+    ctx: RequestCtx,
+    Body(Checked(request)): Body<Checked<AdminCdrExportCreate>>,
+) -> Result<Committed<Accepted<CdrExport>>, Problem> {
+    let export = ExportRow {
+        is_team: true,
+        format: request.format.unwrap_or(ExportFormat::Csv),
+        compression: request.compression.unwrap_or(Compression::None),
+        filters: stored_filters(request.filters.as_ref())?,
+        time_zone: request.time_zone,
+        ..new_export(&ctx, (request.from.0, request.to.0))?
+    };
+    queue(ctx, export).await
+}
+
+fn new_export(ctx: &RequestCtx, (from, to): (Time, Time)) -> Result<ExportRow, Problem> {
+    Ok(ExportRow {
+        id: ctx.new_id(),
+        account_id: ctx.principal()?.account_id,
+        status: ExportStatus::Queued,
+        format: ExportFormat::Csv,
+        compression: Compression::None,
+        range_from: from,
+        range_to: to,
         rows_count: 0,
         size_bytes: None,
         content_hash: None,
@@ -60,7 +87,18 @@ pub async fn create(
         requested_at: ctx.now,
         completed_at: None,
         expires_at: None,
-    };
+        is_team: false,
+        filters: None,
+        time_zone: None,
+    })
+}
+
+fn stored_filters<F: Serialize>(filters: Option<&F>) -> Result<Option<String>, Problem> {
+    filters.map(|filters| serde_json::to_string(filters).map_err(Problem::internal)).transpose()
+}
+
+async fn queue(ctx: RequestCtx, export: ExportRow) -> Result<Committed<Accepted<CdrExport>>, Problem> {
+    ctx.limit(Limit::Exports, Subject::account(export.account_id)).await?;
     ctx.audit_note("export_id", export.id.to_string());
     ctx.commit(export, |tx, export| Box::pin(enqueue(tx, export))).await
 }
@@ -85,6 +123,20 @@ pub async fn list(
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<CdrExportId>) -> Result<Json<CdrExport>, Problem> {
     let account = ctx.principal()?.account_id;
     let export = store::find(&mut ctx, account, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(CdrExport::new(&ctx.request.app, export, ctx.request.now)))
+}
+
+pub async fn list_team(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, NewestFirst<CdrExportId>>,
+) -> Result<Page<CdrExport>, Problem> {
+    let rows = store::list_team(&mut ctx, listing.before(), listing.fetch()).await?;
+    let (app, now) = (ctx.request.app.clone(), ctx.request.now);
+    listing.page(rows, |row| (row.requested_at, row.id), |row| CdrExport::new(&app, row, now))
+}
+
+pub async fn show_team(mut ctx: ReadCtx, Path(id): Path<CdrExportId>) -> Result<Json<CdrExport>, Problem> {
+    let export = store::find_team(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(CdrExport::new(&ctx.request.app, export, ctx.request.now)))
 }
 

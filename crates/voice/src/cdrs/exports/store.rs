@@ -3,7 +3,7 @@
 use super::types::{CdrExportId, Compression, ExportFormat, ExportStatus};
 use db::{Conn, DbError, params, sql, table_row};
 use platform::outside::files::{ContentHash, StoredFile};
-use values::{AccountId, Time};
+use values::{AccountId, Time, TimeZone};
 
 table_row! {
     #[derive(Clone)]
@@ -22,6 +22,11 @@ table_row! {
         pub requested_at: Time,
         pub completed_at: Option<Time>,
         pub expires_at: Option<Time>,
+        /// Of all customers, for the team.
+        pub is_team: bool,
+        /// As JSON.
+        pub filters: Option<String>,
+        pub time_zone: Option<TimeZone>,
     }
 }
 
@@ -30,7 +35,7 @@ pub async fn insert(conn: &mut Conn, export: &ExportRow) -> Result<(), DbError> 
         sql!(
             "INSERT INTO cdr_exports (",
             ExportRow::COLS,
-            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
         ),
         &export.values(),
     )
@@ -40,8 +45,27 @@ pub async fn insert(conn: &mut Conn, export: &ExportRow) -> Result<(), DbError> 
 
 pub async fn find(conn: &mut Conn, account: AccountId, id: CdrExportId) -> Result<Option<ExportRow>, DbError> {
     conn.opt(
-        sql!("SELECT ", ExportRow::COLS, " FROM cdr_exports WHERE id = $1 AND account_id = $2"),
+        sql!("SELECT ", ExportRow::COLS, " FROM cdr_exports WHERE id = $1 AND account_id = $2 AND NOT is_team"),
         params![id, account],
+    )
+    .await
+}
+
+/// An export of the team.
+pub async fn find_team(conn: &mut Conn, id: CdrExportId) -> Result<Option<ExportRow>, DbError> {
+    conn.opt(sql!("SELECT ", ExportRow::COLS, " FROM cdr_exports WHERE id = $1 AND is_team"), params![id]).await
+}
+
+/// The team's exports before a cursor, newest first.
+pub async fn list_team(conn: &mut Conn, (at, id): (Time, CdrExportId), limit: i64) -> Result<Vec<ExportRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            ExportRow::COLS,
+            " FROM cdr_exports WHERE is_team AND (requested_at, id) < ($1, $2)
+             ORDER BY requested_at DESC, id DESC LIMIT $3"
+        ),
+        params![at, id, limit],
     )
     .await
 }
@@ -57,7 +81,7 @@ pub async fn list(
         sql!(
             "SELECT ",
             ExportRow::COLS,
-            " FROM cdr_exports WHERE account_id = $1 AND (requested_at, id) < ($2, $3)
+            " FROM cdr_exports WHERE account_id = $1 AND NOT is_team AND (requested_at, id) < ($2, $3)
              ORDER BY requested_at DESC, id DESC LIMIT $4"
         ),
         params![account, at, id, limit],

@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::DAY;
 use super::store::ExportRow;
+use crate::cdrs::search::CdrFilter;
+use crate::cdrs::terms::{CallStatus, Leg};
 use api::checks::{Checks, Given, must};
 use platform::app::App;
 use platform::outside::download::Download;
 use platform::outside::files::ContentHash;
-use values::{Date, Rfc3339, Time, id, text_enum};
+use values::{AccountId, Country, Date, Digits, Rfc3339, Text, Time, TimeZone, TrunkId, UpstreamId, id, text_enum};
 
 id! {
     /// Id of a CDR export.
@@ -69,19 +72,138 @@ pub struct CdrExportCreate {
     /// Compression of the file; `none` if left out.
     #[serde(default)]
     pub compression: Option<Compression>,
+    /// Export only the CDRs that match; all of them if left out.
+    #[serde(default)]
+    pub filters: Option<CdrExportFilters>,
+    /// Time zone of the times in the file, which then have its offset; UTC if left out.
+    #[serde(default)]
+    pub time_zone: Option<TimeZone>,
+}
+
+/// Filters of an export, as those of `GET /cdrs`.
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CdrExportFilters {
+    /// Export calls of this trunk only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trunk_id: Option<TrunkId>,
+    /// Export calls with this outcome only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<CallStatus>,
+    /// Export outbound (`termination`) or inbound (`origination`) calls only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    leg: Option<Leg>,
+    /// Export calls to this country only (ISO 3166-1 alpha-2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    country: Option<Country>,
+    /// Export calls with this SIP Call-ID only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call_id: Option<Text<1, 255>>,
+    /// Export calls whose calling number begins with these digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calling: Option<Digits>,
+    /// Export calls whose called number begins with these digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    called: Option<Digits>,
+}
+
+/// Which CDRs of all customers to export, and how.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminCdrExportCreate {
+    /// Export calls that began at this time or later (RFC 3339).
+    pub from: Rfc3339,
+    /// Export calls that began before this time (RFC 3339); at most 366 days after `from`.
+    pub to: Rfc3339,
+    /// Format of the file; `csv` if left out.
+    #[serde(default)]
+    pub format: Option<ExportFormat>,
+    /// Compression of the file; `none` if left out.
+    #[serde(default)]
+    pub compression: Option<Compression>,
+    /// Export only the CDRs that match; all of them if left out.
+    #[serde(default)]
+    pub filters: Option<AdminCdrExportFilters>,
+    /// Time zone of the times in the file, which then have its offset; UTC if left out.
+    #[serde(default)]
+    pub time_zone: Option<TimeZone>,
+}
+
+/// Filters of an export of the team, as those of `GET /admin/cdrs`.
+#[derive(Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminCdrExportFilters {
+    /// Export calls of this account only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account_id: Option<AccountId>,
+    /// Export calls that this upstream took only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upstream_id: Option<UpstreamId>,
+    /// Export calls of this trunk only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trunk_id: Option<TrunkId>,
+    /// Export calls with this outcome only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<CallStatus>,
+    /// Export outbound (`termination`) or inbound (`origination`) calls only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    leg: Option<Leg>,
+    /// Export calls to this country only (ISO 3166-1 alpha-2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    country: Option<Country>,
+    /// Export calls with this SIP Call-ID only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call_id: Option<Text<1, 255>>,
+    /// Export calls whose calling number begins with these digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calling: Option<Digits>,
+    /// Export calls whose called number begins with these digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    called: Option<Digits>,
+}
+
+impl Checks for AdminCdrExportCreate {
+    fn check(given: &Given<'_>) {
+        check_range(given);
+    }
 }
 
 impl Checks for CdrExportCreate {
     fn check(given: &Given<'_>) {
-        given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| must(to.0 > from.0, "must be after from"));
-        given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| {
-            let last = from.0.plus(DAY.saturating_mul(MAX_DAYS));
-            must(to.0 <= last, format!("must be at most {MAX_DAYS} days after from"))
-        });
+        check_range(given);
     }
 }
 
-/// CDRs of an account as a file.
+fn check_range(given: &Given<'_>) {
+    given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| must(to.0 > from.0, "must be after from"));
+    given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| {
+        let last = from.0.plus(DAY.saturating_mul(MAX_DAYS));
+        must(to.0 <= last, format!("must be at most {MAX_DAYS} days after from"))
+    });
+}
+
+/// Which CDRs the file of an export has.
+pub fn filter_of(row: &ExportRow) -> Result<CdrFilter, serde_json::Error> {
+    // The filters of a customer are among those of the team.
+    let filters: AdminCdrExportFilters = row.filters.as_deref().map_or(Ok(Default::default()), serde_json::from_str)?;
+    let own = (!row.is_team).then_some(row.account_id);
+    let stored = |digits: Digits| format!("+{digits}");
+    Ok(CdrFilter {
+        account: own.or(filters.account_id),
+        trunk: filters.trunk_id,
+        upstream: filters.upstream_id,
+        status: filters.status,
+        leg: filters.leg,
+        country: filters.country,
+        call_id: filters.call_id.map(|call_id| call_id.to_string()),
+        calling: filters.calling.map(stored),
+        called: filters.called.map(stored),
+        from: row.range_from,
+        to: row.range_to,
+    })
+}
+
+/// CDRs as a file.
 #[derive(Serialize, JsonSchema)]
 pub struct CdrExport {
     /// Id of the export.
@@ -96,6 +218,10 @@ pub struct CdrExport {
     pub from: Rfc3339,
     /// The file has calls that began before this time (RFC 3339, UTC).
     pub to: Rfc3339,
+    /// Filters of the request; null if there were none.
+    pub filters: Option<Map<String, Value>>,
+    /// Time zone of the times in the file; null if it is UTC.
+    pub time_zone: Option<TimeZone>,
     /// Number of CDRs in the file, or written so far.
     pub rows_count: i64,
     /// Size of the file in bytes; null until the file is ready.
@@ -131,6 +257,8 @@ impl CdrExport {
             compression: row.compression,
             from: Rfc3339(row.range_from),
             to: Rfc3339(row.range_to),
+            filters: row.filters.as_deref().and_then(|filters| serde_json::from_str(filters).ok()),
+            time_zone: row.time_zone.clone(),
             rows_count: row.rows_count,
             size_bytes: row.size_bytes,
             sha256: hash.map(|hash| hash.to_string()),

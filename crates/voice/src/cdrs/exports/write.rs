@@ -1,6 +1,6 @@
 //! The job that writes an export.
 //!
-//! CDRs are read in pages along the index of the account, each page in its own statement, so that no long read keeps
+//! CDRs are read in pages along the index of the account, or of all accounts, and then filtered; each page in its own statement, so that no long read keeps
 //! the database from vacuuming. While one page is formatted on a blocking thread, the next is read; at most
 //! [`MAX_BUFFERED_PAGES`] are in memory. CDRs that arrive meanwhile and began before the page being read are not in the
 //! file.
@@ -21,12 +21,14 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::DAY;
-use super::lines;
+use super::lines::{self, Lines, Style};
 use super::store::{self, ExportRow};
+use super::types::filter_of;
 use super::types::{CdrExport, CdrExportId, Compression};
-use crate::cdrs::search::{CdrCursor, CdrListRow, list_ascending};
+use crate::cdrs::search::{CdrCursor, CdrFilter, CdrListRow, list_all_ascending, list_ascending};
 use db::{Conn, Db, DbError};
 use identity::events::{self, EventType};
+use identity::names::Names;
 use identity::notifications::{ExportReady, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
@@ -60,8 +62,9 @@ pub async fn write_export_job(context: JobContext<App>, payload: Value) -> Resul
         serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let started = context.db.tx(export_id, |conn, id| Box::pin(store::start(conn, *id)));
     let Some(export) = started.await? else { return Ok(()) };
+    let filter = filter_of(&export).map_err(|error| JobError::Permanent(error.to_string()))?;
     let count = Arc::new(AtomicI64::new(0));
-    let written = context.app.files.put(file_bytes(&context.db, &export, &count), MAX_FILE_BYTES).await;
+    let written = context.app.files.put(file_bytes(&context.db, &export, filter, &count), MAX_FILE_BYTES).await;
     let outcome = match written {
         Ok(file) => Outcome::Ready(file, count.load(Ordering::Relaxed)),
         Err(FilesError::TooLarge { .. }) => Outcome::Failed(TOO_LARGE),
@@ -98,8 +101,12 @@ async fn finish(
                     size_bytes: i64::try_from(file.size_bytes).unwrap_or(i64::MAX),
                     expires_at: Rfc3339(expires_at),
                 };
-                notify(conn, export.account_id, &notification).await?;
-                if let Some(ready) = store::find(conn, export.account_id, export.id).await? {
+                // The team has no notifications; it polls.
+                if !export.is_team {
+                    notify(conn, export.account_id, &notification).await?;
+                }
+                let ready = store::find(conn, export.account_id, export.id).await?;
+                if let Some(ready) = ready.filter(|_| !export.is_team) {
                     let shown = CdrExport::new(&context.app, ready, now);
                     events::record(conn, export.account_id, EventType::ExportReady, &shown).await?;
                 }
@@ -110,14 +117,17 @@ async fn finish(
     context.finish_in(conn).await
 }
 
-fn file_bytes(db: &Db, export: &ExportRow, count: &Arc<AtomicI64>) -> ByteStream {
-    let format = export.format;
-    let header = stream::iter([Ok(Bytes::from_static(lines::header(format).as_bytes()))]);
-    let lines = pages(db.clone(), export.clone(), count.clone())
+fn file_bytes(db: &Db, export: &ExportRow, filter: CdrFilter, count: &Arc<AtomicI64>) -> ByteStream {
+    let style = Arc::new(Style { format: export.format, is_team: export.is_team, time_zone: export.time_zone.clone() });
+    let header = stream::iter([Ok(Bytes::from_static(lines::header(&style).as_bytes()))]);
+    let lines = pages(db.clone(), export.clone(), filter, count.clone())
         .map_err(io::Error::other)
-        .map_ok(move |page| async move {
-            let lines = spawn_blocking(move || lines::write(format, page)).await;
-            lines.map_err(io::Error::other)?.map(Bytes::from)
+        .map_ok(move |page| {
+            let style = Arc::clone(&style);
+            async move {
+                let lines = spawn_blocking(move || lines::write(&style, page)).await;
+                lines.map_err(io::Error::other)?.map(Bytes::from)
+            }
         })
         .try_buffered(MAX_BUFFERED_PAGES);
     let plain = header.chain(lines).boxed();
@@ -131,6 +141,7 @@ fn file_bytes(db: &Db, export: &ExportRow, count: &Arc<AtomicI64>) -> ByteStream
 struct PageReader {
     db: Db,
     export: ExportRow,
+    filter: CdrFilter,
     after: CdrCursor,
     pages: i64,
     count: Arc<AtomicI64>,
@@ -139,35 +150,62 @@ struct PageReader {
 fn pages(
     db: Db,
     export: ExportRow,
+    filter: CdrFilter,
     count: Arc<AtomicI64>,
-) -> impl futures_util::Stream<Item = Result<Vec<CdrListRow>, DbError>> + Send + 'static {
+) -> impl futures_util::Stream<Item = Result<Lines, DbError>> + Send + 'static {
     let after = (export.range_from, CallId::new(Uuid::nil()));
-    let reader = PageReader { db, export, after, pages: 0, count };
+    let reader = PageReader { db, export, filter, after, pages: 0, count };
     stream::try_unfold(Some(reader), async |reader| {
         let Some(mut reader) = reader else { return Ok(None) };
-        let page = reader.next_page().await?;
-        let is_last = (page.len() as i64) < PAGE_SIZE;
+        let (page, is_last) = reader.next_page().await?;
         Ok(Some((page, (!is_last).then_some(reader))))
     })
 }
 
+/// The CDRs of a page that match, with their names, and whether it is the last one.
+async fn read_page(
+    conn: &mut Conn,
+    filter: &CdrFilter,
+    after: &mut CdrCursor,
+    is_team: bool,
+) -> Result<(Lines, bool), DbError> {
+    let mut rows = match filter.account {
+        Some(account) => list_ascending(conn, account, *after, filter.to, PAGE_SIZE).await?,
+        None => list_all_ascending(conn, *after, filter.to, PAGE_SIZE).await?,
+    };
+    let is_last = (rows.len() as i64) < PAGE_SIZE;
+    if let Some(last) = rows.last() {
+        *after = (last.started_at, last.id);
+    }
+    rows.retain(|row| filter.matches(row));
+    let mut names = Names::of_trunks(conn, rows.iter().map(|row| row.trunk_id)).await?;
+    if is_team {
+        names.add_customers(conn, rows.iter().map(|row| row.account_id)).await?;
+        names.add_upstreams(conn, rows.iter().filter_map(|row| row.upstream_id)).await?;
+    }
+    Ok((Lines { rows, names }, is_last))
+}
+
 impl PageReader {
-    async fn next_page(&mut self) -> Result<Vec<CdrListRow>, DbError> {
-        let range = (self.export.account_id, self.after, self.export.range_to);
-        let read = self.db.report(range, |conn, (account, after, to)| {
-            Box::pin(list_ascending(conn, *account, *after, *to, PAGE_SIZE))
+    async fn next_page(&mut self) -> Result<(Lines, bool), DbError> {
+        let range = (self.filter.clone(), self.after, self.export.is_team);
+        let read = self.db.report(range, |conn, (filter, after, is_team)| {
+            Box::pin(async move {
+                let mut cursor = *after;
+                let page = read_page(conn, filter, &mut cursor, *is_team).await?;
+                Ok::<_, DbError>((page, cursor))
+            })
         });
-        let page = read.await?;
-        if let Some(last) = page.last() {
-            self.after = (last.started_at, last.id);
-        }
-        let so_far = self.count.fetch_add(page.len() as i64, Ordering::Relaxed) + page.len() as i64;
+        let ((page, is_last), after) = read.await?;
+        self.after = after;
+        let written = page.rows.len() as i64;
+        let so_far = self.count.fetch_add(written, Ordering::Relaxed) + written;
         self.pages += 1;
         if self.pages % PROGRESS_PAGES == 0 {
             let progress = (self.export.id, so_far);
             self.db.tx(progress, |conn, (id, rows)| Box::pin(store::set_progress(conn, *id, *rows))).await?;
         }
-        Ok(page)
+        Ok((page, is_last))
     }
 }
 

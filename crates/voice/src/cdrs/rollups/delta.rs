@@ -36,6 +36,12 @@ impl RollupDelta {
         }
     }
 
+    /// What takes a CDR out again.
+    pub fn without(cdr: &CdrRow) -> RollupDelta {
+        let RollupDelta { attempts, answered, seconds, charge, cost } = RollupDelta::of(cdr);
+        RollupDelta { attempts: -attempts, answered: -answered, seconds: -seconds, charge: -charge, cost: -cost }
+    }
+
     pub fn add(&mut self, other: RollupDelta) {
         self.attempts += other.attempts;
         self.answered += other.answered;

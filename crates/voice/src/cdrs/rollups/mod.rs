@@ -1,4 +1,4 @@
-//! Rollups of CDRs: per UTC day and destination, per hour and trunk, and charges per UTC day.
+//! Rollups of CDRs: per UTC day and destination, per hour and trunk, and charges per UTC day. `usage` has its own.
 //!
 //! The transaction that writes a CDR also updates its rollups, so they always agree with the CDRs, and reading them
 //! costs the same however many calls there are.

@@ -7,7 +7,7 @@
 
 mod store;
 
-pub use store::{CdrListRow, list_ascending};
+pub use store::{CdrListRow, list_all_ascending, list_ascending};
 
 use uuid::Uuid;
 
@@ -33,6 +33,8 @@ pub struct CdrFilter {
     pub status: Option<CallStatus>,
     pub leg: Option<Leg>,
     pub country: Option<Country>,
+    /// SIP Call-ID.
+    pub call_id: Option<String>,
     /// Prefix of the calling number.
     pub calling: Option<String>,
     /// Prefix of the called number.
@@ -43,6 +45,19 @@ pub struct CdrFilter {
 }
 
 impl CdrFilter {
+    /// Whether a CDR of the range matches the other filters.
+    pub fn matches(&self, cdr: &CdrListRow) -> bool {
+        self.account.is_none_or(|account| account == cdr.account_id)
+            && self.trunk.is_none_or(|trunk| trunk == cdr.trunk_id)
+            && self.upstream.is_none_or(|upstream| Some(upstream) == cdr.upstream_id)
+            && self.status.is_none_or(|status| status == cdr.status)
+            && self.leg.is_none_or(|leg| leg == cdr.leg)
+            && self.country.is_none_or(|country| Some(country) == cdr.country)
+            && self.call_id.as_ref().is_none_or(|call_id| *call_id == cdr.call_id)
+            && self.calling.as_ref().is_none_or(|prefix| cdr.calling.starts_with(prefix.as_str()))
+            && self.called.as_ref().is_none_or(|prefix| cdr.called.starts_with(prefix.as_str()))
+    }
+
     fn has_range(&self) -> bool {
         self.from > Time::EPOCH || self.to != END_OF_TIME
     }
@@ -54,12 +69,13 @@ pub struct CdrPage {
     pub next: Option<CdrCursor>,
 }
 
-/// The index that a search reads along: by time, or by number.
+/// The index that a search reads along: by time, within a Call-ID or a trunk, or by number.
 #[derive(Clone, Copy)]
 enum Scan<'f> {
     AllAccounts,
     Account(AccountId),
     Trunk(AccountId, TrunkId),
+    CallId(&'f str),
     Called(AccountId, &'f str),
     Calling(AccountId, &'f str),
 }
@@ -115,7 +131,7 @@ async fn scan_by_number<'f>(
     filter: &'f CdrFilter,
     cursor: CdrCursor,
 ) -> Result<Option<Scan<'f>>, DbError> {
-    let Some(account) = filter.account else { return Ok(None) };
+    let Some(account) = filter.account.filter(|_| filter.call_id.is_none()) else { return Ok(None) };
     let called = filter.called.as_deref().map(|prefix| Scan::Called(account, prefix));
     let calling = filter.calling.as_deref().map(|prefix| Scan::Calling(account, prefix));
     for scan in called.into_iter().chain(calling) {
@@ -126,7 +142,10 @@ async fn scan_by_number<'f>(
     Ok(None)
 }
 
-async fn scan_by_time<'f>(conn: &mut Conn, filter: &CdrFilter) -> Result<Scan<'f>, DbError> {
+async fn scan_by_time<'f>(conn: &mut Conn, filter: &'f CdrFilter) -> Result<Scan<'f>, DbError> {
+    if let Some(call_id) = &filter.call_id {
+        return Ok(Scan::CallId(call_id));
+    }
     let account = match (filter.account, filter.trunk) {
         (None, Some(trunk)) => store::trunk_account(conn, trunk).await?,
         (account, _) => account,
@@ -141,7 +160,9 @@ async fn scan_by_time<'f>(conn: &mut Conn, filter: &CdrFilter) -> Result<Scan<'f
 /// Whether the scan may return CDRs that do not match.
 fn has_more_filters(filter: &CdrFilter, scan: Scan<'_>) -> bool {
     let is_trunk_left = filter.trunk.is_some() && !matches!(scan, Scan::Trunk(..));
+    let is_account_left = filter.account.is_some() && matches!(scan, Scan::CallId(_));
     is_trunk_left
+        || is_account_left
         || filter.upstream.is_some()
         || filter.status.is_some()
         || filter.leg.is_some()

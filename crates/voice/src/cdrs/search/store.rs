@@ -104,6 +104,19 @@ pub async fn list(
                AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
              ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
+        Scan::CallId(_) => sql!(
+            "SELECT ",
+            CdrListRow::COLS,
+            " FROM (SELECT * FROM cdrs WHERE call_id = $13 AND started_at >= $1 AND started_at <= $2
+                      AND (started_at, id) < ($2, $3)
+                    ORDER BY started_at DESC, id DESC LIMIT $4) AS scanned
+             WHERE (account_id = $14 OR $14 IS NULL)
+               AND (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
+               AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
+               AND (CAST($11 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($11 AS TEXT))) = $11)
+               AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
+             ORDER BY started_at DESC, id DESC LIMIT $5"
+        ),
         Scan::Called(..) => sql!(
             "SELECT ",
             CdrListRow::COLS,
@@ -131,7 +144,7 @@ pub async fn list(
              ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
     };
-    let bounds = scan.bounds();
+    let bounds = scan.bounds(filter.account);
     let params: Vec<Value<'_>> = params![
         filter.from,
         at,
@@ -174,9 +187,9 @@ pub async fn count(
                  AND started_at >= $1 AND started_at <= $2 AND (started_at, id) < ($2, $3)
              ORDER BY calling /*pg COLLATE \"C\" */, started_at, id LIMIT $4) AS found"
         ),
-        Scan::AllAccounts | Scan::Account(_) | Scan::Trunk(..) => return Ok(limit),
+        Scan::AllAccounts | Scan::Account(_) | Scan::Trunk(..) | Scan::CallId(_) => return Ok(limit),
     };
-    let bounds = scan.bounds();
+    let bounds = scan.bounds(filter.account);
     let params: Vec<Value<'_>> =
         params![filter.from, at, id, limit].iter().map(Value::to_owned).chain(bounds).collect();
     let (count,) = conn.one(text, &params).await?;
@@ -209,22 +222,32 @@ pub async fn last_scanned(
                AND (started_at, id) < ($2, $3)
              ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
         ),
+        Scan::CallId(_) => sql!(
+            "SELECT started_at, id FROM cdrs
+             WHERE call_id = $5 AND started_at >= $1 AND started_at <= $2 AND (started_at, id) < ($2, $3)
+             ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
+        ),
         Scan::Called(..) | Scan::Calling(..) => return Ok(None),
     };
-    let bounds = scan.bounds();
+    let mut bounds = scan.bounds(None);
+    if let Scan::CallId(_) = scan {
+        // The account is a filter of the list, not of the scan.
+        bounds.truncate(1);
+    }
     let params: Vec<Value<'_>> = params![from, at, id, scanned - 1].iter().map(Value::to_owned).chain(bounds).collect();
     conn.opt(text, &params).await
 }
 
 impl Scan<'_> {
-    /// The last parameters of a scan: account, and trunk or number prefix.
-    fn bounds(&self) -> Vec<Value<'static>> {
+    /// The last parameters of a scan: account, and trunk or number prefix; or Call-ID, and the account to filter by.
+    fn bounds(&self, account: Option<AccountId>) -> Vec<Value<'static>> {
         let number = |account: &AccountId, prefix: &str| {
             params![*account, prefix.to_owned(), after_prefix(prefix)].iter().map(Value::to_owned).collect()
         };
         match self {
             Scan::AllAccounts => Vec::new(),
             Scan::Account(account) => vec![account.to_value().to_owned()],
+            Scan::CallId(call_id) => vec![call_id.to_value().to_owned(), account.to_value().to_owned()],
             Scan::Trunk(account, trunk) => vec![account.to_value().to_owned(), trunk.to_value().to_owned()],
             Scan::Called(account, prefix) | Scan::Calling(account, prefix) => number(account, prefix),
         }
@@ -259,6 +282,27 @@ pub async fn list_ascending(
              ORDER BY started_at, id LIMIT $5"
         ),
         params![account, at, id, to, limit],
+    )
+    .await
+}
+
+/// The CDRs of all accounts after a cursor and before a time, oldest first, for exports.
+pub async fn list_all_ascending(
+    conn: &mut Conn,
+    (at, id): CdrCursor,
+    to: Time,
+    limit: i64,
+) -> Result<Vec<CdrListRow>, DbError> {
+    // The index over all accounts is on an expression; the plain conditions select the partitions.
+    conn.all(
+        sql!(
+            "SELECT ",
+            CdrListRow::COLS,
+            " FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND started_at + 0 >= $1
+                 AND (started_at + 0, id) > ($1, $2) AND started_at + 0 < $3
+             ORDER BY started_at + 0, id LIMIT $4"
+        ),
+        params![at, id, to, limit],
     )
     .await
 }

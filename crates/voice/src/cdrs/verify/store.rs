@@ -155,6 +155,102 @@ pub async fn hours(conn: &mut Conn) -> Result<Sums, DbError> {
     Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
 }
 
+row! {
+    struct TrunkUsage {
+        account_id: AccountId,
+        span: i64,
+        slot: i64,
+        trunk_id: TrunkId,
+        attempts: i64,
+        answered: i64,
+        seconds: i64,
+        charge: i64,
+        cost: i64,
+    }
+}
+
+/// Usage by trunk, for each hour and each UTC day.
+pub async fn usage_trunks(conn: &mut Conn) -> Result<Sums, DbError> {
+    let named = |sums: TrunkUsage| {
+        let TrunkUsage { account_id, span, slot, trunk_id, attempts, answered, seconds, charge, cost } = sums;
+        (format!("{account_id} {span} {slot} {trunk_id}"), vec![attempts, answered, seconds, charge, cost])
+    };
+    let stored = sql!("SELECT ", TrunkUsage::COLS, " FROM usage_trunks");
+    let computed = sql!(
+        "SELECT account_id, span, started_at / (3600000 * span) * span, trunk_id, COUNT(*),
+                COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT),
+                CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+         FROM cdrs CROSS JOIN (SELECT CAST(1 AS BIGINT) AS span UNION ALL SELECT CAST(24 AS BIGINT)) AS spans
+         GROUP BY 1, 2, 3, 4"
+    );
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+}
+
+row! {
+    struct DestinationUsage {
+        account_id: AccountId,
+        span: i64,
+        slot: i64,
+        country: String,
+        destination_name: String,
+        attempts: i64,
+        answered: i64,
+        seconds: i64,
+        charge: i64,
+        cost: i64,
+    }
+}
+
+/// Usage by destination, for each hour and each UTC day.
+pub async fn usage_destinations(conn: &mut Conn) -> Result<Sums, DbError> {
+    let named = |sums: DestinationUsage| {
+        let key = format!("{} {} {} {} {}", sums.account_id, sums.span, sums.slot, sums.country, sums.destination_name);
+        (key, vec![sums.attempts, sums.answered, sums.seconds, sums.charge, sums.cost])
+    };
+    let stored = sql!("SELECT ", DestinationUsage::COLS, " FROM usage_destinations");
+    let computed = sql!(
+        "SELECT account_id, span, started_at / (3600000 * span) * span, COALESCE(country, ''),
+                COALESCE(destination_name, ''), COUNT(*), COUNT(CASE WHEN status = 'answered' THEN 1 END),
+                CAST(SUM(duration_seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+         FROM cdrs CROSS JOIN (SELECT CAST(1 AS BIGINT) AS span UNION ALL SELECT CAST(24 AS BIGINT)) AS spans
+         GROUP BY 1, 2, 3, 4, 5"
+    );
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+}
+
+row! {
+    struct RouteTraffic {
+        span: i64,
+        slot: i64,
+        country: String,
+        destination_name: String,
+        upstream_id: Option<Uuid>,
+        attempts: i64,
+        answered: i64,
+        seconds: i64,
+        charge: i64,
+        cost: i64,
+    }
+}
+
+/// Traffic of all accounts by destination and upstream, for each hour and each UTC day.
+pub async fn usage_routes(conn: &mut Conn) -> Result<Sums, DbError> {
+    let named = |sums: RouteTraffic| {
+        let upstream = sums.upstream_id.unwrap_or_default();
+        let key = format!("{} {} {} {} {upstream}", sums.span, sums.slot, sums.country, sums.destination_name);
+        (key, vec![sums.attempts, sums.answered, sums.seconds, sums.charge, sums.cost])
+    };
+    let stored = sql!("SELECT ", RouteTraffic::COLS, " FROM usage_routes");
+    let computed = sql!(
+        "SELECT span, started_at / (3600000 * span) * span, COALESCE(country, ''), COALESCE(destination_name, ''),
+                upstream_id, COUNT(*), COUNT(CASE WHEN status = 'answered' THEN 1 END),
+                CAST(SUM(duration_seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+         FROM cdrs CROSS JOIN (SELECT CAST(1 AS BIGINT) AS span UNION ALL SELECT CAST(24 AS BIGINT)) AS spans
+         GROUP BY 1, 2, 3, 4, 5"
+    );
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+}
+
 pub async fn spend(conn: &mut Conn) -> Result<Sums, DbError> {
     let named = |(account, day, charged, reserved): (AccountId, i64, i64, i64)| {
         (format!("{account} {day}"), vec![charged, reserved])

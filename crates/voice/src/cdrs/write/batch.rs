@@ -1,7 +1,8 @@
 //! A batch of CDRs, account by account: what each account is charged and what its calls release.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: accounts by id, and for each account
-//! its days, trunks, zones, holds, balance and rollups.
+//! its days, trunks, zones, holds, balance and rollups. The rollups of
+//! all accounts come last in a transaction: every other one waits for them.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +11,12 @@ use uuid::Uuid;
 use super::Amendment;
 use crate::cdrs::rollups::{self, ChargeDelta, RollupDelta};
 use crate::cdrs::row::CdrRow;
+use crate::cdrs::usage::{self, DestinationHours, RouteHours};
 use crate::concurrency::{self, ALL_ZONES, DailySpend, day_of, hour_of};
 use db::Conn;
 use identity::balance::CURRENCY;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError, TransactionId};
-use values::{AccountId, Money, TrunkId};
+use values::{AccountId, Money, TrunkId, UpstreamId};
 
 /// What a batch means for one account.
 #[derive(Default)]
@@ -32,6 +34,8 @@ pub struct AccountBatch {
     /// By country and destination, whenever the calls began.
     charges: BTreeMap<(String, String), ChargeDelta>,
     hours: BTreeMap<(i64, TrunkId), RollupDelta>,
+    destination_hours: DestinationHours,
+    routes: RouteHours,
 }
 
 impl AccountBatch {
@@ -44,17 +48,28 @@ impl AccountBatch {
         if cdr.result.charge > 0 {
             self.charges.entry((country.clone(), name.clone())).or_default().add(charged);
         }
+        self.destination_hours.entry((hour, country.clone(), name.clone())).or_default().add(rollup);
         self.destinations.entry((day, country, name)).or_default().add(rollup);
         self.hours.entry((hour, cdr.terms.trunk_id)).or_default().add(rollup);
     }
 
+    fn add_route(&mut self, cdr: &CdrRow, rollup: RollupDelta) {
+        let (country, name) = cdr.destination();
+        let upstream = cdr.result.upstream_id.map_or(Uuid::nil(), UpstreamId::uuid);
+        self.routes.entry((hour_of(cdr.terms.started_at), country, name, upstream)).or_default().add(rollup);
+    }
+
     pub fn add_cdr(&mut self, cdr: &CdrRow) {
+        self.add_route(cdr, RollupDelta::of(cdr));
         self.add(cdr, cdr.result.charge, cdr.result.ledger_id, RollupDelta::of(cdr), ChargeDelta::of(cdr));
     }
 
     pub fn add_amendment(&mut self, amendment: &Amendment, ledger_id: Option<Uuid>) {
         let Amendment { before, after } = amendment;
         let (rollup, charged) = (RollupDelta::between(before, after), ChargeDelta::between(before, after));
+        // A late event may name another upstream.
+        self.add_route(before, RollupDelta::without(before));
+        self.add_route(after, RollupDelta::of(after));
         self.add(after, amendment.charge(), ledger_id, rollup, charged);
     }
 
@@ -94,6 +109,7 @@ impl AccountBatch {
         rollups::add_to_days(conn, account, &self.destinations).await?;
         rollups::add_to_charges(conn, account, day_of(now), &self.charges).await?;
         rollups::add_to_hours(conn, account, &self.hours).await?;
+        usage::add(conn, account, &self.hours, &self.destination_hours).await?;
         Ok(())
     }
 }
@@ -107,9 +123,14 @@ pub fn by_account<'r>(cdrs: impl Iterator<Item = &'r CdrRow>) -> BTreeMap<Accoun
     batches
 }
 
-pub async fn settle(conn: &mut Conn, batches: BTreeMap<AccountId, AccountBatch>) -> Result<(), LedgerError> {
-    for (account, batch) in batches {
+/// Settles account by account, and returns what is left to add to the rollups of all accounts.
+pub async fn settle(conn: &mut Conn, batches: BTreeMap<AccountId, AccountBatch>) -> Result<RouteHours, LedgerError> {
+    let mut routes = RouteHours::new();
+    for (account, mut batch) in batches {
+        for (key, rollup) in std::mem::take(&mut batch.routes) {
+            routes.entry(key).or_default().add(rollup);
+        }
         batch.settle(conn, account).await?;
     }
-    Ok(())
+    Ok(routes)
 }

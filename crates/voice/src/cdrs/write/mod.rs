@@ -27,6 +27,7 @@ use super::ended;
 use super::rollups::ChargeDelta;
 use super::row::CdrRow;
 use super::terms::HungUpBy;
+use super::usage::{self, RouteHours};
 use crate::concurrency::{CallSpan, queue_recount};
 use db::{Conn, Entropy};
 use platform::ledger::LedgerError;
@@ -75,12 +76,13 @@ impl Amendment {
     }
 }
 
-/// Writes the CDRs of live calls that are over, and amended CDRs. The rows of the live calls are deleted already.
+/// Writes the CDRs of live calls that are over, and amended CDRs. The rows of the live calls are deleted already. What it
+/// returns is the last thing that the transaction writes, with [`add_routes`](crate::cdrs::add_routes).
 pub async fn write_cdrs(
     conn: &mut Conn,
     ended: &mut [EndedCall],
     amendments: &mut [Amendment],
-) -> Result<(), LedgerError> {
+) -> Result<RouteHours, LedgerError> {
     let now = conn.now();
     let mut ledger_ids = assign_ledger_ids(ended.iter_mut().map(|call| &mut call.cdr), now);
     store::insert(conn, ended, |call| store::values(&call.cdr)).await?;
@@ -175,7 +177,7 @@ async fn settle_import<'r>(
     let new_cdrs: Vec<&CdrRow> = new.clone().collect();
     let number = new_cdrs.len();
     conn.count(|metrics| metrics.calls.cdrs.of("import"), number as u64);
-    batch::settle(conn, batch::by_account(new.clone())).await?;
+    let routes = batch::settle(conn, batch::by_account(new.clone())).await?;
     let spans = new.map(|cdr| CallSpan {
         account: cdr.terms.account_id,
         started_at: cdr.terms.started_at,
@@ -183,6 +185,7 @@ async fn settle_import<'r>(
     });
     queue_recount(conn, spans).await?;
     ended::queue(conn, &new_cdrs).await?;
+    usage::add_routes(conn, &routes).await?;
     Ok(number)
 }
 

@@ -95,9 +95,14 @@ pub async fn list(
     Path(upstream): Path<UpstreamId>,
     listing: Listing<Unfiltered, NewestFirst<DeckImportId>>,
 ) -> Result<Page<DeckImport>, Problem> {
-    upstreams::find(&mut ctx, upstream).await?.ok_or_else(Problem::not_found)?;
+    let found = upstreams::find(&mut ctx, upstream).await?.ok_or_else(Problem::not_found)?;
+    let upstream_name = Some(found.name.to_string());
     let rows = store::list(&mut ctx, upstream, listing.before(), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at, row.id), |row| DeckImport::of(row, None))
+    listing.page(
+        rows,
+        |row| (row.created_at, row.id),
+        |row| DeckImport { upstream_name: upstream_name.clone(), ..DeckImport::of(row, None) },
+    )
 }
 
 pub async fn show(

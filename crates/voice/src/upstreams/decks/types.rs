@@ -27,6 +27,9 @@ pub struct DeckImport {
     pub id: DeckImportId,
     /// Upstream whose deck is imported.
     pub upstream_id: UpstreamId,
+    /// Name of the upstream; in lists only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_name: Option<String>,
     /// Status of the import.
     pub status: ImportStatus,
     /// What happens to prefixes that the file does not name.
@@ -67,6 +70,7 @@ impl DeckImport {
         DeckImport {
             id: row.id,
             upstream_id: row.upstream_id,
+            upstream_name: None,
             status: row.status,
             mode: row.mode,
             dry_run: row.dry_run,

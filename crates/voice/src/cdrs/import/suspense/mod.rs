@@ -19,6 +19,7 @@ use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::{Conn, DbError};
+use identity::names::Names;
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind};
 use serde_json::{Value, json};
@@ -34,7 +35,9 @@ pub async fn list(
 ) -> Result<Page<SuspendedCdr>, Problem> {
     let Filters { reason, call_id } = &listing.filters;
     let rows = store::list(&mut ctx, *reason, call_id.as_ref(), listing.before(), listing.fetch()).await?;
-    listing.page(rows, |row| (row.suspended_at, row.id), SuspendedCdr::from)
+    let mut names = Names::of_trunks(&mut ctx, rows.iter().filter_map(|row| row.trunk_id)).await?;
+    names.add_upstreams(&mut ctx, rows.iter().filter_map(|row| row.upstream_id)).await?;
+    listing.page(rows, |row| (row.suspended_at, row.id), |row| SuspendedCdr::new(row, &names))
 }
 
 pub async fn summary(mut ctx: ReadCtx) -> Result<Json<SuspenseSummary>, Problem> {

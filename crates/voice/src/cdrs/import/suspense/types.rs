@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::store::SuspendedRow;
 use crate::cdrs::terms::{CallStatus, Leg};
+use identity::names::Names;
 use values::{Rfc3339, Text, TrunkId, UpstreamId, id, text_enum};
 
 id! {
@@ -41,10 +42,14 @@ pub struct SuspendedCdr {
     pub leg: Leg,
     /// Trunk that the line names.
     pub trunk_id: Option<TrunkId>,
+    /// Name of the trunk; null if there is no such trunk.
+    pub trunk_name: Option<String>,
     /// Source address that the line names.
     pub source_ip: Option<Text<1, 64>>,
     /// Upstream that the line names.
     pub upstream_id: Option<UpstreamId>,
+    /// Name of the upstream; null if there is no such upstream.
+    pub upstream_name: Option<String>,
     /// Caller as sent.
     pub calling: Option<Text<0, 128>>,
     /// Called number as sent.
@@ -61,16 +66,18 @@ pub struct SuspendedCdr {
     pub suspended_at: Rfc3339,
 }
 
-impl From<SuspendedRow> for SuspendedCdr {
-    fn from(row: SuspendedRow) -> Self {
+impl SuspendedCdr {
+    pub fn new(row: SuspendedRow, names: &Names) -> SuspendedCdr {
         SuspendedCdr {
             id: row.id,
             reason: row.reason,
             call_id: row.call_id,
             leg: row.leg,
             trunk_id: row.trunk_id,
+            trunk_name: row.trunk_id.and_then(|id| names.get(id.uuid())),
             source_ip: row.source_ip,
             upstream_id: row.upstream_id,
+            upstream_name: row.upstream_id.and_then(|id| names.get(id.uuid())),
             calling: row.calling,
             called: row.called,
             started_at: Rfc3339(row.started_at),

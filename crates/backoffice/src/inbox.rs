@@ -1,0 +1,92 @@
+//! `/admin/inbox`: how much waits for the team. Each count stops at [`MAX_COUNT`], so none reads a long list.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use api::answer::Json;
+use api::context::ReadCtx;
+use api::problem::Problem;
+use db::{Conn, DbError, params, row, sql};
+use identity::onboarding::{self, AccountStatus};
+use voice::cdrs;
+
+/// Where counting stops.
+const MAX_COUNT: i64 = 1000;
+
+/// How much waits for the team; counts stop at 1000.
+#[derive(Serialize, JsonSchema)]
+pub struct Inbox {
+    /// Tickets that wait for a reply of the team.
+    pub tickets: i64,
+    /// KYB intakes that are submitted or under review.
+    pub kyb: i64,
+    /// Other compliance intakes that are submitted or under review.
+    pub intakes: i64,
+    /// Accounts on the waitlist of the private beta.
+    pub waitlist: i64,
+    /// Customers in dunning.
+    pub dunning: i64,
+    /// Active upstreams that do not respond.
+    pub upstreams_down: i64,
+    /// Upstreams whose newest rate deck import failed, and those whose newest DID import did.
+    pub failed_imports: i64,
+    /// Jobs that failed too often.
+    pub dead_jobs: i64,
+    /// Imported CDRs that cannot be rated.
+    pub suspense: i64,
+}
+
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<Inbox>, Problem> {
+    let counts = counts(&mut ctx).await?;
+    let beta = onboarding::beta_counts(&mut ctx).await?;
+    let waiting = beta.iter().filter(|(status, _)| *status == AccountStatus::BetaWaitlist);
+    Ok(Json(Inbox {
+        tickets: counts.tickets,
+        kyb: counts.kyb,
+        intakes: counts.intakes,
+        waitlist: waiting.map(|(_, accounts)| *accounts).sum::<i64>().min(MAX_COUNT),
+        dunning: counts.dunning,
+        upstreams_down: counts.upstreams_down,
+        failed_imports: counts.failed_deck_imports + counts.failed_number_imports,
+        dead_jobs: counts.dead_jobs,
+        suspense: cdrs::count_suspended(&mut ctx).await?.min(MAX_COUNT),
+    }))
+}
+
+row! {
+    struct Counts {
+        tickets: i64,
+        kyb: i64,
+        intakes: i64,
+        dunning: i64,
+        upstreams_down: i64,
+        failed_deck_imports: i64,
+        failed_number_imports: i64,
+        dead_jobs: i64,
+    }
+}
+
+async fn counts(conn: &mut Conn) -> Result<Counts, DbError> {
+    conn.one(
+        sql!(
+            "SELECT
+                 (SELECT COUNT(*) FROM (SELECT id FROM tickets WHERE status IN ('open', 'pending_team') LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT id FROM intakes WHERE purpose = 'kyb'
+                                        AND status IN ('submitted', 'under_review') LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT id FROM intakes WHERE purpose <> 'kyb'
+                                        AND status IN ('submitted', 'under_review') LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT DISTINCT account_id FROM dunning_reasons LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT id FROM upstreams WHERE health = 'down' AND status = 'active'
+                                        LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT id FROM upstreams u
+                      WHERE (SELECT i.status FROM deck_imports i WHERE i.upstream_id = u.id AND NOT i.dry_run
+                             ORDER BY i.created_at DESC, i.id DESC LIMIT 1) = 'failed' LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT id FROM upstreams u
+                      WHERE (SELECT i.status FROM number_imports i WHERE i.upstream_id = u.id
+                             ORDER BY i.created_at DESC, i.id DESC LIMIT 1) = 'failed' LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT id FROM jobs WHERE dead_at IS NOT NULL LIMIT $1) AS one)"
+        ),
+        params![MAX_COUNT],
+    )
+    .await
+}

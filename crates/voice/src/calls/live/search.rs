@@ -1,0 +1,87 @@
+//! Searches live calls, newest first.
+//!
+//! A page reads along the index of its narrowest filter and applies the others to at most [`MAX_SCANNED`] calls, so it
+//! may be short, even empty, and yet have a next one.
+
+use super::store::{self, Along, LiveListRow};
+use crate::cdrs::Leg;
+use db::{Conn, DbError};
+use values::{AccountId, CallId, Time, TrunkId, UpstreamId};
+
+/// Live calls that are read for one page.
+const MAX_SCANNED: usize = 10_000;
+/// Live calls that one statement reads where some may not match.
+const BATCH: usize = 500;
+
+/// Start time and token of a live call.
+pub type LiveCursor = (Time, CallId);
+
+/// Which live calls to return.
+#[derive(Clone, Debug, Default)]
+pub struct LiveFilter {
+    pub account: Option<AccountId>,
+    pub trunk: Option<TrunkId>,
+    pub upstream: Option<UpstreamId>,
+    pub leg: Option<Leg>,
+    /// Prefix of the called number.
+    pub called: Option<String>,
+}
+
+impl LiveFilter {
+    /// The index of the narrowest filter, and whether other filters remain.
+    fn along(&self) -> (Along, bool) {
+        let given = [self.account.is_some(), self.trunk.is_some(), self.upstream.is_some(), self.leg.is_some()];
+        let filters = given.into_iter().filter(|is_given| *is_given).count() + usize::from(self.called.is_some());
+        let along = match (self.trunk, self.account, self.upstream, self.leg) {
+            (Some(trunk), ..) => Along::Trunk(trunk),
+            (None, Some(account), ..) => Along::Account(account),
+            (None, None, Some(upstream), _) => Along::Upstream(upstream),
+            (None, None, None, Some(leg)) => Along::Leg(leg),
+            (None, None, None, None) => Along::All,
+        };
+        let is_served = !matches!(along, Along::All);
+        (along, filters > usize::from(is_served))
+    }
+
+    fn matches(&self, call: &LiveListRow) -> bool {
+        self.account.is_none_or(|account| account == call.account_id)
+            && self.trunk.is_none_or(|trunk| trunk == call.trunk_id)
+            && self.upstream.is_none_or(|upstream| Some(upstream) == call.upstream_id)
+            && self.leg.is_none_or(|leg| leg == call.leg)
+            && self.called.as_ref().is_none_or(|prefix| call.called.starts_with(prefix.as_str()))
+    }
+}
+
+/// A page of live calls before a cursor, and the cursor of the next one.
+pub async fn page(
+    conn: &mut Conn,
+    filter: &LiveFilter,
+    before: LiveCursor,
+    limit: usize,
+) -> Result<(Vec<LiveListRow>, Option<LiveCursor>), DbError> {
+    let (along, has_more_filters) = filter.along();
+    // One row more than the page tells whether there is a next one.
+    let batch = if has_more_filters { BATCH } else { limit + 1 };
+    let (mut found, mut cursor, mut scanned): (Vec<LiveListRow>, _, _) = (Vec::new(), before, 0);
+    loop {
+        let calls = store::list(conn, along, cursor, i64::try_from(batch).unwrap_or(i64::MAX)).await?;
+        let is_last = calls.len() < batch;
+        scanned += calls.len();
+        for call in calls {
+            let at = (call.started_at, call.token);
+            if filter.matches(&call) {
+                if found.len() == limit {
+                    return Ok((found, Some(cursor)));
+                }
+                found.push(call);
+            }
+            cursor = at;
+        }
+        if is_last {
+            return Ok((found, None));
+        }
+        if scanned >= MAX_SCANNED {
+            return Ok((found, Some(cursor)));
+        }
+    }
+}

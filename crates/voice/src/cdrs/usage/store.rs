@@ -1,0 +1,253 @@
+//! Tables `usage_trunks`, `usage_destinations` and `usage_routes`.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::buckets::{DAY_SPAN, HOUR_SPAN, Stretch};
+use crate::cdrs::rollups::RollupDelta;
+use db::{Conn, DbError, Value, params, row, sql};
+use values::{AccountId, TrunkId};
+
+/// Rollup rows that one query sums up to points at most.
+pub const MAX_POINTS: i64 = 100_000;
+
+/// Statements of one round trip.
+const BATCH: usize = 200;
+
+/// By hour and trunk.
+pub type TrunkHours = BTreeMap<(i64, TrunkId), RollupDelta>;
+/// By hour, country and destination.
+pub type DestinationHours = BTreeMap<(i64, String, String), RollupDelta>;
+/// By hour, country, destination and upstream, which is the UUID of zeros if there is none.
+pub type RouteHours = BTreeMap<(i64, String, String, Uuid), RollupDelta>;
+
+row! {
+    /// Calls of one point and one id.
+    pub struct IdPoint {
+        pub number: i64,
+        pub id: Uuid,
+        pub attempts: i64,
+        pub answered: i64,
+        pub seconds: i64,
+        pub charge: i64,
+        pub cost: i64,
+    }
+}
+
+row! {
+    /// Calls of one point and one country or destination.
+    pub struct NamePoint {
+        pub number: i64,
+        pub name: String,
+        pub attempts: i64,
+        pub answered: i64,
+        pub seconds: i64,
+        pub charge: i64,
+        pub cost: i64,
+    }
+}
+
+/// By what an account's calls are summed up, where that is a text.
+#[derive(Clone, Copy)]
+pub enum ByName {
+    Nothing,
+    Country,
+    Destination,
+}
+
+/// By what the calls of all accounts are summed up, where that is an id.
+#[derive(Clone, Copy)]
+pub enum ById {
+    Trunk,
+    Customer,
+    Upstream,
+}
+
+/// An account's points by trunk.
+pub async fn trunks_of(conn: &mut Conn, account: AccountId, it: &Stretch) -> Result<Vec<IdPoint>, DbError> {
+    let sql = sql!(
+        "SELECT (slot - $3) / $5, trunk_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+         FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4 GROUP BY 1, 2 LIMIT $6"
+    );
+    conn.all(sql, params![account, it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+}
+
+/// An account's points, all together or by country or destination.
+pub async fn names_of(
+    conn: &mut Conn,
+    account: AccountId,
+    by: ByName,
+    it: &Stretch,
+) -> Result<Vec<NamePoint>, DbError> {
+    let sql = match by {
+        ByName::Nothing => sql!(
+            "SELECT (slot - $3) / $5, CAST('' AS TEXT), CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4 GROUP BY 1 LIMIT $6"
+        ),
+        ByName::Country => sql!(
+            "SELECT (slot - $3) / $5, country, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4
+             GROUP BY 1, 2 LIMIT $6"
+        ),
+        ByName::Destination => sql!(
+            "SELECT (slot - $3) / $5, destination_name, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4
+             GROUP BY 1, 2 LIMIT $6"
+        ),
+    };
+    conn.all(sql, params![account, it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+}
+
+/// The points of all accounts by trunk, customer or upstream.
+pub async fn ids_of_all(conn: &mut Conn, by: ById, it: &Stretch) -> Result<Vec<IdPoint>, DbError> {
+    let sql = match by {
+        ById::Trunk => sql!(
+            "SELECT (slot - $2) / $4, trunk_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_trunks WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+        ),
+        ById::Customer => sql!(
+            "SELECT (slot - $2) / $4, account_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_trunks WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+        ),
+        ById::Upstream => sql!(
+            "SELECT (slot - $2) / $4, upstream_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+        ),
+    };
+    conn.all(sql, params![it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+}
+
+/// The points of all accounts, all together or by country or destination.
+pub async fn names_of_all(conn: &mut Conn, by: ByName, it: &Stretch) -> Result<Vec<NamePoint>, DbError> {
+    let sql = match by {
+        ByName::Nothing => sql!(
+            "SELECT (slot - $2) / $4, CAST('' AS TEXT), CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1 LIMIT $5"
+        ),
+        ByName::Country => sql!(
+            "SELECT (slot - $2) / $4, country, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+        ),
+        ByName::Destination => sql!(
+            "SELECT (slot - $2) / $4, destination_name, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
+                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+        ),
+    };
+    conn.all(sql, params![it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+}
+
+/// Adds to the rollups of an account.
+pub async fn add(
+    conn: &mut Conn,
+    account: AccountId,
+    trunks: &TrunkHours,
+    destinations: &DestinationHours,
+) -> Result<(), DbError> {
+    let into_trunks = sql!(
+        "INSERT INTO usage_trunks (account_id, span, slot, trunk_id, attempts, answered, seconds, charge, cost)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT (account_id, span, slot, trunk_id) DO UPDATE SET
+             attempts = usage_trunks.attempts + excluded.attempts,
+             answered = usage_trunks.answered + excluded.answered,
+             seconds = usage_trunks.seconds + excluded.seconds,
+             charge = usage_trunks.charge + excluded.charge,
+             cost = usage_trunks.cost + excluded.cost"
+    );
+    let into_destinations = sql!(
+        "INSERT INTO usage_destinations
+             (account_id, span, slot, country, destination_name, attempts, answered, seconds, charge, cost)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         ON CONFLICT (account_id, span, slot, country, destination_name) DO UPDATE SET
+             attempts = usage_destinations.attempts + excluded.attempts,
+             answered = usage_destinations.answered + excluded.answered,
+             seconds = usage_destinations.seconds + excluded.seconds,
+             charge = usage_destinations.charge + excluded.charge,
+             cost = usage_destinations.cost + excluded.cost"
+    );
+    let mut statements = Vec::new();
+    for (span, slots) in with_days(trunks, |(hour, trunk), slot| (slot(*hour), *trunk)) {
+        statements.extend(slots.into_iter().map(|((slot, trunk), sums)| {
+            let key = [Value::Uuid(account.uuid()), Value::Int(span), Value::Int(slot), Value::Uuid(trunk.uuid())];
+            (into_trunks, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+        }));
+    }
+    let of_slot = |(hour, country, name): &(i64, String, String), slot: &dyn Fn(i64) -> i64| {
+        (slot(*hour), country.clone(), name.clone())
+    };
+    for (span, slots) in with_days(destinations, of_slot) {
+        statements.extend(slots.into_iter().map(|((slot, country, name), sums)| {
+            let key = [Value::Uuid(account.uuid()), Value::Int(span), Value::Int(slot), text(country), text(name)];
+            (into_destinations, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+        }));
+    }
+    run(conn, &statements).await
+}
+
+/// Adds to the rollups of all accounts, which every transaction with calls changes: to be called last, so that the
+/// others wait for no more than the commit.
+pub async fn add_routes(conn: &mut Conn, routes: &RouteHours) -> Result<(), DbError> {
+    let into_routes = sql!(
+        "INSERT INTO usage_routes
+             (span, slot, country, destination_name, upstream_id, attempts, answered, seconds, charge, cost)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         ON CONFLICT (span, slot, country, destination_name, upstream_id) DO UPDATE SET
+             attempts = usage_routes.attempts + excluded.attempts,
+             answered = usage_routes.answered + excluded.answered,
+             seconds = usage_routes.seconds + excluded.seconds,
+             charge = usage_routes.charge + excluded.charge,
+             cost = usage_routes.cost + excluded.cost"
+    );
+    let of_slot = |(hour, country, name, upstream): &(i64, String, String, Uuid), slot: &dyn Fn(i64) -> i64| {
+        (slot(*hour), country.clone(), name.clone(), *upstream)
+    };
+    let mut statements = Vec::new();
+    for (span, slots) in with_days(routes, of_slot) {
+        statements.extend(slots.into_iter().map(|((slot, country, name, upstream), sums)| {
+            let key = [Value::Int(span), Value::Int(slot), text(country), text(name), Value::Uuid(upstream)];
+            (into_routes, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+        }));
+    }
+    run(conn, &statements).await
+}
+
+/// The same sums by hour and by UTC day, each in the order of the keys, which is that of the locks.
+fn with_days<K: Ord>(
+    hours: &BTreeMap<K, RollupDelta>,
+    of_slot: impl Fn(&K, &dyn Fn(i64) -> i64) -> K,
+) -> [(i64, BTreeMap<K, RollupDelta>); 2] {
+    [HOUR_SPAN, DAY_SPAN].map(|span| {
+        let mut slots: BTreeMap<K, RollupDelta> = BTreeMap::new();
+        for (key, sums) in hours.iter().filter(|(_, sums)| **sums != RollupDelta::default()) {
+            slots.entry(of_slot(key, &|hour| hour.div_euclid(span) * span)).or_default().add(*sums);
+        }
+        (span, slots)
+    })
+}
+
+fn text(text: String) -> Value<'static> {
+    Value::Text(text.into())
+}
+
+fn amounts(sums: RollupDelta) -> [Value<'static>; 5] {
+    [sums.attempts, sums.answered, sums.seconds, sums.charge, sums.cost].map(Value::Int)
+}
+
+async fn run(conn: &mut Conn, statements: &[(&'static str, Vec<Value<'static>>)]) -> Result<(), DbError> {
+    for batch in statements.chunks(BATCH) {
+        let batch: Vec<(&'static str, &[Value<'_>])> =
+            batch.iter().map(|(sql, params)| (*sql, params.as_slice())).collect();
+        conn.exec_all(&batch).await?;
+    }
+    Ok(())
+}

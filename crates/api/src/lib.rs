@@ -4,7 +4,7 @@
 //! - [`input`], [`upload`], [`csv`], [`page`]: what a handler reads, validated once by [`schema`] and [`checks`], which
 //!   name every field that fails ([`faults`]); [`answer`]: what it returns
 //! - [`context`]: the request context, and the one transaction in which a change happens
-//! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`headers`]: the steps
+//! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`compression`], [`headers`]: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
 //! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
 //! - [`server`][]: connections; `networks`: how many a client may have; [`timer`] and `pace`: their timeouts;
@@ -15,6 +15,7 @@ pub mod answer;
 pub mod auth;
 mod bare_answer;
 pub mod checks;
+pub mod compression;
 mod concurrency;
 pub mod conditional;
 pub mod context;

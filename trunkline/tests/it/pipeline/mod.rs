@@ -1,6 +1,7 @@
 //! The request pipeline, tested with test endpoints (`probes`): what it promises holds for any handler, even one that
 //! panics or hangs.
 
+mod compression;
 mod concurrency;
 mod faults;
 mod headers;

@@ -5,7 +5,8 @@
 //!   name every field that fails ([`faults`]); [`answer`]: what it returns
 //! - [`context`]: the request context, and the one transaction in which a change happens
 //! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`compression`], [`headers`]: the steps
-//! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
+//! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table, with
+//!   `samples`; [`deprecation`]: operations that end
 //! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
 //! - [`server`][]: connections; `networks`: how many a client may have; [`timer`] and `pace`: their timeouts;
 //!   [`incoming_body`]: request bodies; [`json`]: their text; `bare_answer`: what is not a request; `concurrency`: how
@@ -20,6 +21,7 @@ mod concurrency;
 pub mod conditional;
 pub mod context;
 pub mod csv;
+pub mod deprecation;
 pub mod endpoint;
 pub mod faults;
 pub mod handler;
@@ -38,6 +40,7 @@ pub mod problem;
 pub mod reference;
 pub mod response;
 pub mod router;
+mod samples;
 pub mod schema;
 pub mod screen;
 pub mod server;

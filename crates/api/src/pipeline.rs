@@ -96,6 +96,9 @@ impl Service {
         if reads && endpoint.is_some() {
             response = compression::apply(response, coding).await;
         }
+        if let Some(deprecation) = endpoint.and_then(|endpoint| endpoint.deprecation.as_ref()) {
+            deprecation.announce(response.headers_mut());
+        }
         if let Some(verdict) = &observed.rate_limit {
             headers::rate_limit(response.headers_mut(), verdict);
         }

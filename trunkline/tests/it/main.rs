@@ -61,6 +61,7 @@ mod pipeline;
 mod pre_hijacking;
 mod queue;
 mod rates;
+mod reference;
 mod schemathesis;
 mod secrets;
 mod sessions;

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use super::methods;
 use super::rules::{DAY, MAX_OPEN_CHECKOUTS, Purpose, next_poll};
 use super::store::{self, NewPayment};
-use super::types::{OnlyEuro, OnlyPending, Topup, TopupId, TopupLiveRequest, TopupLiveResponse};
+use super::types::{NewTopupStatus, Topup, TopupCurrency, TopupId, TopupLiveRequest, TopupLiveResponse};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
@@ -39,8 +39,8 @@ pub async fn create(
                 topup_id: checkout.order_id.clone(),
                 checkout_url: checkout.checkout_url.clone(),
                 amount_minor: *amount_minor,
-                currency: OnlyEuro::Eur,
-                status: OnlyPending::Pending,
+                currency: TopupCurrency::Eur,
+                status: NewTopupStatus::Pending,
             }))
         })
     })

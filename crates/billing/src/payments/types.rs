@@ -12,14 +12,14 @@ use values::{Currency, Invalid, Money, PaymentId, Rfc3339, text_enum};
 
 text_enum! {
     /// Currency of a top-up; only EUR is accepted.
-    pub enum OnlyEuro {
+    pub enum TopupCurrency {
         Eur = "EUR",
     }
 }
 
 text_enum! {
     /// Status of a new top-up; always `pending`.
-    pub enum OnlyPending {
+    pub enum NewTopupStatus {
         Pending = "pending",
     }
 }
@@ -33,7 +33,7 @@ pub struct TopupLiveRequest {
     pub amount_minor: i64,
     /// Currency of the amount; must be EUR.
     #[serde(rename = "currency")]
-    pub _currency: OnlyEuro,
+    pub _currency: TopupCurrency,
 }
 
 /// A top-up that waits for its payer at the checkout.
@@ -47,9 +47,9 @@ pub struct TopupLiveResponse {
     /// Amount to pay, in cents.
     pub amount_minor: i64,
     /// Currency of the amount.
-    pub currency: OnlyEuro,
+    pub currency: TopupCurrency,
     /// Always `pending`; poll the top-up or wait for the `topup.completed` notification.
-    pub status: OnlyPending,
+    pub status: NewTopupStatus,
 }
 
 /// A payment that raises the balance: a top-up at a checkout, or an auto-recharge.

@@ -21,6 +21,7 @@ mod properties;
 mod rates;
 mod recent_sign_in;
 mod recorded;
+mod request_samples;
 pub mod team;
 mod voice;
 mod wording;

@@ -3,6 +3,7 @@
 
 mod compression;
 mod concurrency;
+mod deprecation;
 mod faults;
 mod headers;
 mod idempotency;

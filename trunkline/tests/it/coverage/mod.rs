@@ -7,6 +7,7 @@ mod access;
 mod billing;
 mod callers;
 mod cdrs;
+mod compatibility;
 mod conditions;
 mod customer_ids;
 mod document;

@@ -50,6 +50,7 @@ mod notices;
 mod notifications;
 mod numbers;
 mod onboarding;
+mod openapi_tools;
 mod operations;
 mod orphans;
 mod pages;

@@ -74,11 +74,10 @@ fn every_file_and_every_union_is_described_as_clients_need_it() {
         assert_eq!(form["properties"]["code"]["const"], code.as_str());
         assert!(form["properties"]["payload"]["$ref"].is_string(), "{code}");
     }
-    for (name, schema) in schemas.as_object().unwrap() {
-        assert!(
-            !name.ends_with(|c: char| c.is_ascii_digit()) || schemas.get(name.trim_end_matches('2')).is_none(),
-            "{name}"
-        );
+    // Where two types have one name, the second gets a number.
+    for name in schemas.as_object().unwrap().keys() {
+        let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        assert!(plain == name || schemas.get(plain).is_none(), "{name} needs a name of its own");
     }
     let keys = text.matches("\"Idempotency-Key\"").count();
     assert!(keys > 50, "{keys} operations take a key");

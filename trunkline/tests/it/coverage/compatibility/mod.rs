@@ -100,7 +100,8 @@ fn additions_break_nothing() {
     assert_eq!(changes_by(|_| {}), [""; 0]);
     assert_eq!(changes_by(|trunk| trunk["properties"]["codec"] = json!({"type": "string"})), [""; 0]);
     let mut more = operation(&trunk());
-    more["parameters"][1] = json!({"name": "q", "in": "query", "required": false, "schema": {"type": "string"}});
+    let filter = json!({"name": "q", "in": "query", "required": false, "schema": {"type": "string"}});
+    more["parameters"].as_array_mut().unwrap().push(filter);
     more["responses"]["409"] = json!({"description": "Conflict"});
     let mut new = document(more);
     new["paths"]["/numbers"] = json!({"get": {"operationId": "listNumbers"}});

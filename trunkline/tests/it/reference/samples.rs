@@ -18,7 +18,7 @@ use crate::world::{World, form};
 
 /// Fields that only something that exists can fill: the sample is well formed, and the answer names these fields alone.
 const MUST_EXIST: &[(&str, &[&str])] = &[
-    ("post-me-kyb-submit", &["company_registration", "director_id"]),
+    ("post-me-kyb-submit", &["company_registration", "director_id", "proof_of_address"]),
     ("post-me-passkeys", &["attestation_object", "client_data_json"]),
     ("put-account-auto-recharge", &["payment_method_id"]),
     ("post-numbers-orders", &["inventory_id", "trunk_id"]),

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run release call test check bench build-times faults sbom openapi access-table rust nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz
+.PHONY: help demo run release call test check bench build-times faults sbom openapi access-table rust nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ call: rust deps-sip ## place a real call through Kamailio and show its CDR, its 
 	cargo build --locked --bin trunkline
 	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
 
-test: nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
+test: nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
 LINT ?= cargo clippy --locked --all-targets -- -D warnings
@@ -77,3 +77,7 @@ deps-readme:
 # schemathesis, which tests the API against openapi.json.
 deps-fuzz:
 	@tools/ensure-schemathesis
+
+# Linters and client generators for openapi.json, and Node and httpx for the samples of the reference.
+deps-openapi:
+	@tools/ensure-openapi-tools

@@ -31,20 +31,30 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         let echo_request = post("/echo", &authorization, &document);
         let fixed_request = get("/fixed", Some(&token));
 
+        let accepting = accepting_gzip(&request);
+
         // The first round of each is a warm-up and is discarded.
-        let (mut ours, mut echo, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ours, mut echo, mut fixed, mut packed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..=ROUNDS {
             ours.push(rate(service.public, &request).await?);
+            packed.push(rate(service.public, &accepting).await?);
             echo.push(rate(bare_address, &echo_request).await?);
             fixed.push(rate(bare_address, &fixed_request).await?);
         }
-        let (ours, echo, fixed) = (ours.split_off(1), echo.split_off(1), fixed.split_off(1));
+        let (ours, packed, echo, fixed) =
+            (ours.split_off(1), packed.split_off(1), echo.split_off(1), fixed.split_off(1));
         Ok(vec![
             Line::beside(
                 "`GET /v1/me` with an access token, 32 connections; baseline: bare axum echo of the same JSON",
                 ours.clone(),
                 echo,
                 Some(Limit::AtLeast(0.7, "×")),
+            ),
+            Line::beside(
+                "`GET /v1/me` of a client that accepts gzip and brotli; baseline: one that does not",
+                packed,
+                ours.clone(),
+                Some(Limit::AtLeast(0.95, "×")),
             ),
             Line::beside(
                 "`GET /v1/me`, the same; baseline: bare axum server that reads nothing and sends fixed JSON",
@@ -54,6 +64,13 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
             ),
         ])
     })
+}
+
+/// The same request of a client that accepts compressed responses.
+fn accepting_gzip(request: &[u8]) -> Vec<u8> {
+    let line_end = request.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (line, rest) = request.split_at(line_end);
+    [line, b"Accept-Encoding: gzip, deflate, br\r\n", rest].concat()
 }
 
 /// Responses per second; each connection sends its next request as soon as it has the response.

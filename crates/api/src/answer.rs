@@ -243,12 +243,17 @@ pub struct Attachment {
     pub body: BoxStream<'static, io::Result<Bytes>>,
 }
 
+/// Media types of stored files: invoices, exports, and what was uploaded.
+const FILE_TYPES: [&str; 6] =
+    ["application/pdf", "text/csv", "application/x-ndjson", "application/gzip", "image/jpeg", "image/png"];
+
 impl Answer for Attachment {
     const STATUS: StatusCode = StatusCode::OK;
     const HEADERS: &'static [&'static str] = &["Content-Disposition"];
 
     fn content(_: &mut SchemaGenerator) -> Option<Value> {
-        Some(json!({"*/*": {"schema": {"type": "string", "format": "binary"}}}))
+        let file = json!({"schema": {"type": "string", "format": "binary"}});
+        Some(FILE_TYPES.iter().map(|media_type| ((*media_type).to_owned(), file.clone())).collect())
     }
 
     fn render(self) -> Result<Rendered, Problem> {
@@ -259,5 +264,21 @@ impl Answer for Attachment {
             headers.insert(header::CONTENT_LENGTH, length.into());
         }
         Ok(Rendered { status: Self::STATUS, headers, payload: Payload::Stream(self.body) })
+    }
+}
+
+/// A CSV file that is generated while it is sent.
+pub struct CsvFile(pub Attachment);
+
+impl Answer for CsvFile {
+    const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = Attachment::HEADERS;
+
+    fn content(_: &mut SchemaGenerator) -> Option<Value> {
+        Some(json!({"text/csv": {"schema": {"type": "string"}}}))
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        self.0.render()
     }
 }

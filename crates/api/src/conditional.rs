@@ -1,8 +1,9 @@
-//! ETags: a strong ETag is the hash of the response body.
+//! ETags: a strong ETag is the hash of the response body, and the name of its coding if it is compressed.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::Serialize;
 
+use super::compression::Coding;
 use super::input::sha256;
 use super::problem::Problem;
 
@@ -15,10 +16,31 @@ pub fn etag_of(resource: &impl Serialize) -> Result<String, Problem> {
     Ok(etag(&serde_json::to_vec(resource).map_err(Problem::internal)?))
 }
 
-/// Whether a list of tags, as in `If-Match` or `If-None-Match`, names this one. Weak tags match their strong form,
-/// since proxies that compress weaken them.
+/// The tag of the same version in this coding: `"hash.gzip"`.
+pub fn with_coding(tag: &str, coding: Coding) -> String {
+    let version = version(tag).unwrap_or_default();
+    format!("\"{version}.{}\"", coding.token())
+}
+
+/// Whether a list of tags, as in `If-Match` or `If-None-Match`, names this version in any coding.
 pub fn matches(list: &str, tag: &str) -> bool {
-    list.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+    matching(list, tag).is_some()
+}
+
+/// The first tag of a list that names this version. Weak tags match their strong form, since proxies that compress
+/// weaken them.
+pub fn matching<'l>(list: &'l str, tag: &str) -> Option<&'l str> {
+    let wanted = version(tag);
+    list.split(',').map(str::trim).find(|one| *one == "*" || (wanted.is_some() && version(one) == wanted))
+}
+
+/// The version that a tag names, without the coding.
+fn version(tag: &str) -> Option<&str> {
+    let quoted = tag.strip_prefix("W/").unwrap_or(tag).strip_prefix('"')?.strip_suffix('"')?;
+    match quoted.rsplit_once('.') {
+        Some((version, "br" | "gzip")) => Some(version),
+        _ => Some(quoted),
+    }
 }
 
 #[cfg(test)]
@@ -33,5 +55,17 @@ mod tests {
         assert!(matches(&format!("\"other\", W/{tag}"), &tag));
         assert!(!matches("\"other\"", &tag));
         assert!(!matches("", &tag));
+        assert!(!matches(tag.trim_matches('"'), &tag), "a tag has quotes");
+    }
+
+    #[test]
+    fn a_version_has_one_tag_in_each_coding_and_matches_in_all() {
+        let tag = etag(b"body");
+        let packed = with_coding(&tag, Coding::Gzip);
+        assert_ne!(packed, tag);
+        assert_eq!(with_coding(&packed, Coding::Gzip), packed);
+        assert_eq!(matching(&format!("\"other\", {packed}"), &tag), Some(packed.as_str()));
+        assert!(matches(&format!("W/{packed}"), &tag) && matches(&tag, &packed));
+        assert!(!matches("\"other.gzip\"", &tag));
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use hyper::{Method, StatusCode};
 
 use super::auth::Who;
+use super::deprecation::Deprecation;
 use super::handler::{AnyHandler, ReadHandler, Reading, WriteHandler, Writing};
 use super::problem::Code;
 use super::scopes::Scope;
@@ -42,6 +43,8 @@ pub struct Endpoint {
     pub recent_sign_in: RecentSignIn,
     /// Whether a team member without the second factor that it must have may call it.
     pub open_before_enrollment: bool,
+    /// Set while it is announced to end.
+    pub deprecation: Option<Deprecation>,
     audit: Audit,
     declared_problems: Vec<Code>,
     pub handler: Box<dyn AnyHandler>,
@@ -233,6 +236,7 @@ fn builder<D, W, L, A>(
         idempotency: Idempotency::None,
         recent_sign_in: RecentSignIn::NotNeeded,
         open_before_enrollment: false,
+        deprecation: None,
         audit: Audit::Unaudited,
         declared_problems: Vec::new(),
         handler,
@@ -280,6 +284,12 @@ impl<D, W, L, A> EndpointBuilder<D, W, L, A> {
     /// Open to team members who still have to set up their second factor.
     pub fn before_enrollment(mut self) -> Self {
         self.endpoint.open_before_enrollment = true;
+        self
+    }
+
+    /// Announces its end: since when it is deprecated, when it ends, and what to use instead.
+    pub fn deprecated(mut self, deprecation: Deprecation) -> Self {
+        self.endpoint.deprecation = Some(deprecation);
         self
     }
 

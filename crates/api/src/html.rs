@@ -23,15 +23,28 @@ impl Html {
         self
     }
 
+    /// Text between tags, where quotes stand for themselves. Not for attributes.
+    pub fn content(&mut self, text: &str) -> &mut Html {
+        for c in text.chars() {
+            match c {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                _ => self.0.push(c),
+            }
+        }
+        self
+    }
+
     pub fn code(&mut self, text: &str) -> &mut Html {
-        self.raw("<code>").text(text).raw("</code>")
+        self.raw("<code>").content(text).raw("</code>")
     }
 
     /// Text with `code` in backticks.
     pub fn inline(&mut self, text: &str) -> &mut Html {
         for (position, part) in text.split('`').enumerate() {
             if position % 2 == 0 {
-                self.text(part)
+                self.content(part)
             } else {
                 self.code(part)
             };
@@ -73,6 +86,15 @@ mod tests {
             prop_assert!(!escaped.contains(['<', '>', '"', '\'']));
             let back = escaped.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
             prop_assert_eq!(back.replace("&amp;", "&"), text);
+        }
+
+        #[test]
+        fn no_content_becomes_markup(text in any::<String>()) {
+            let mut html = Html::default();
+            html.content(&text);
+            let escaped = html.finish();
+            prop_assert!(!escaped.contains(['<', '>']));
+            prop_assert_eq!(escaped.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"), text);
         }
 
         #[test]

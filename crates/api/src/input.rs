@@ -349,9 +349,34 @@ pub fn describe_query<T: Request>(schemas: &mut SchemaGenerator, description: &m
     let required: Vec<&str> = object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for (name, schema) in object["properties"].as_object().into_iter().flatten() {
         let required = required.contains(&name.as_str());
-        description.parameters.push(parameter(name, "query", required, schema.clone(), schemas));
+        description.parameters.push(parameter(name, "query", required, without_null(schema.clone()), schemas));
     }
     description.problems.extend([Code::Malformed, Code::ValidationFailed]);
+}
+
+/// A parameter is absent or has a value; it is never `null`.
+fn without_null(mut schema: Value) -> Value {
+    let Some(fields) = schema.as_object_mut() else { return schema };
+    if fields.get("default") == Some(&Value::Null) {
+        fields.shift_remove("default");
+    }
+    if let Some(Value::Array(kinds)) = fields.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = kinds.as_slice() {
+            fields["type"] = only.clone();
+        }
+    }
+    if let Some(Value::Array(forms)) = fields.get_mut("anyOf") {
+        forms.retain(|form| form["type"] != "null");
+        if let [Value::Object(only)] = forms.as_slice() {
+            let only = only.clone();
+            fields.shift_remove("anyOf");
+            for (key, value) in only {
+                fields.entry(key).or_insert(value);
+            }
+        }
+    }
+    schema
 }
 
 #[cfg(test)]
@@ -369,6 +394,18 @@ mod tests {
     impl From<Infallible> for Problem {
         fn from(never: Infallible) -> Problem {
             match never {}
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_may_be_absent_does_not_claim_null() {
+        for (of_type, of_parameter) in [
+            (json!({"type": ["string", "null"], "default": null}), json!({"type": "string"})),
+            (json!({"anyOf": [{"$ref": "#/Leg"}, {"type": "null"}], "default": null}), json!({"$ref": "#/Leg"})),
+            (json!({"type": "integer", "default": 50}), json!({"type": "integer", "default": 50})),
+            (json!({"type": ["string", "integer", "null"]}), json!({"type": ["string", "integer"]})),
+        ] {
+            assert_eq!(without_null(of_type), of_parameter);
         }
     }
 

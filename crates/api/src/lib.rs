@@ -4,8 +4,10 @@
 //! - [`input`], [`upload`], [`csv`], [`page`]: what a handler reads, validated once by [`schema`] and [`checks`], which
 //!   name every field that fails ([`faults`]); [`answer`]: what it returns
 //! - [`context`]: the request context, and the one transaction in which a change happens
-//! - [`pipeline`]: the order of steps; [`auth`], [`api_keys`], [`scopes`], [`idempotency`], [`conditional`], [`headers`]: the steps
-//! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
+//! - [`pipeline`]: the order of steps; [`auth`], [`api_keys`], [`scopes`], [`idempotency`], [`conditional`], [`compression`],
+//!   [`headers`]: the steps
+//! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table, with
+//!   `samples`; [`deprecation`]: operations that end
 //! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
 //! - [`server`][]: connections; [`tls`]: their encryption; `networks`: how many a client may have; [`timer`] and `pace`:
 //!   their timeouts; [`incoming_body`]: request bodies; [`json`]: their text; `bare_answer`: what is not a request;
@@ -16,10 +18,12 @@ pub mod api_keys;
 pub mod auth;
 mod bare_answer;
 pub mod checks;
+pub mod compression;
 mod concurrency;
 pub mod conditional;
 pub mod context;
 pub mod csv;
+pub mod deprecation;
 pub mod endpoint;
 pub mod faults;
 pub mod handler;
@@ -38,6 +42,7 @@ pub mod problem;
 pub mod reference;
 pub mod response;
 pub mod router;
+mod samples;
 pub mod schema;
 pub mod scopes;
 pub mod screen;

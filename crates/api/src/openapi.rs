@@ -1,6 +1,10 @@
 //! OpenAPI 3.1, derived from the table and the handlers' types.
+//!
+//! Samples of request bodies come from `samples`; `alternatives` rewrites what generated clients would not understand.
 
-use std::collections::BTreeMap;
+mod alternatives;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::StatusCode;
 use schemars::SchemaGenerator;
@@ -9,14 +13,17 @@ use serde_json::{Map, Value, json};
 
 use super::auth::Who;
 use super::endpoint::{Endpoint, Idempotency, RecentSignIn, Tag};
-use super::problem::{Code, ProblemBody, URN_PREFIX};
+use super::problem::{Code, ProblemBody};
 use super::router::BASE;
+use super::samples;
+use alternatives::OneOfFields;
 use platform::limits::Limit;
 
 const KEY_REQUIRED: &str = "UUID v4 chosen by the caller for this operation. Repeating the request with the same key \
     within 24 hours returns the stored response instead of doing it twice.";
 const KEY_HONOURED: &str = "Optional UUID v4 chosen by the caller for this operation. Repeating the request with the \
     same key within 24 hours returns the stored response instead of doing it twice.";
+const KEY_EXAMPLE: &str = "7f0c9a52-3d4e-4b61-9c28-5a1e8d2b4770";
 const UUID_V4: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$";
 
 const ABOUT: &str = "The API of Trunkline, a wholesale voice (SIP trunking) platform: accounts, prepaid balance, SIP \
@@ -25,7 +32,7 @@ const ABOUT: &str = "The API of Trunkline, a wholesale voice (SIP trunking) plat
     paged by `cursor` and `limit`. Repeat a lost request with the same `Idempotency-Key`.";
 
 /// Headers of responses: name, description and example.
-const HEADERS: [(&str, &str, &str); 10] = [
+const HEADERS: [(&str, &str, &str); 12] = [
     (
         "X-Request-Id",
         "Id of the request: the caller's, or a new one. Quote it when you contact support.",
@@ -44,6 +51,8 @@ const HEADERS: [(&str, &str, &str); 10] = [
     ),
     ("Retry-After", "Seconds to wait before the next try.", "1"),
     ("WWW-Authenticate", "Authentication scheme that the endpoint requires.", "Bearer"),
+    ("Deprecation", "Since when the operation is deprecated (RFC 9745).", "@1788220800"),
+    ("Sunset", "When the operation ends (RFC 8594).", "Mon, 01 Mar 2027 00:00:00 GMT"),
 ];
 
 /// Schemas of request types, as they are deserialized.
@@ -60,6 +69,7 @@ fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
+        settings.transforms.push(Box::new(OneOfFields));
     })
 }
 
@@ -67,6 +77,7 @@ fn settings() -> SchemaSettings {
 pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
     let (mut requests, mut responses) = (request_schemas(), response_schemas());
     let problem = responses.subschema_for::<ProblemBody<'static>>().to_value();
+    let mut used_headers = BTreeSet::new();
     let mut paths: Map<String, Value> = Map::new();
     let mut tags: Vec<Tag> = Vec::new();
     for endpoint in table {
@@ -74,24 +85,25 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
             tags.push(endpoint.tag);
         }
         let operation = operation(endpoint, &mut requests, &mut responses, &problem);
+        note_headers(&operation, &mut used_headers);
         let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
         path[endpoint.method.as_str().to_lowercase()] = operation;
     }
-    json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Trunkline",
-            "version": "0.0.0",
+            "version": env!("CARGO_PKG_VERSION"),
             "description": ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": BASE}],
         "tags": tags.iter().map(described_tag).collect::<Vec<_>>(),
         "paths": paths,
         "components": {
             "schemas": merged(requests, responses),
-            "headers": HEADERS.map(|(name, description, example)| {
-                (name.to_owned(), json!({"description": description, "schema": {"type": "string"}, "example": example}))
-            }).into_iter().collect::<Map<String, Value>>(),
+            "headers": HEADERS.iter().filter(|(name, ..)| used_headers.contains(*name)).map(described_header)
+                .collect::<Map<String, Value>>(),
             "securitySchemes": {
                 "bearer": {
                     "type": "http",
@@ -116,7 +128,29 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
                 },
             },
         },
+    });
+    document["components"]["schemas"]["Problem"]["x-problems"] = Code::ALL.iter().map(described_problem).collect();
+    samples::add_to(&mut document);
+    document
+}
+
+/// A problem code, for the chapter of the reference.
+fn described_problem(code: &Code) -> Value {
+    json!({
+        "code": code.as_str(), "status": code.status().as_u16(), "title": code.title(), "description": code.about(),
     })
+}
+
+fn described_header((name, description, example): &(&str, &str, &str)) -> (String, Value) {
+    let header = json!({"description": description, "schema": {"type": "string"}, "example": example});
+    ((*name).to_owned(), header)
+}
+
+/// Notes the headers of an operation's responses.
+fn note_headers(operation: &Value, used: &mut BTreeSet<String>) {
+    let responses = operation["responses"].as_object().into_iter().flatten();
+    let headers = responses.filter_map(|(_, response)| response["headers"].as_object()).flatten();
+    used.extend(headers.map(|(name, _)| name.clone()));
 }
 
 fn described_tag(tag: &Tag) -> Value {
@@ -158,6 +192,10 @@ fn operation(
     if endpoint.who.admits_customers() {
         operation["x-account-roles"] = json!(endpoint.account_roles());
     }
+    if let Some(deprecation) = &endpoint.deprecation {
+        operation["deprecated"] = true.into();
+        operation["x-sunset"] = deprecation.sunset.into();
+    }
     match endpoint.recent_sign_in {
         RecentSignIn::NotNeeded => {}
         RecentSignIn::Needed => operation["x-recent-sign-in"] = true.into(),
@@ -183,16 +221,20 @@ fn security(endpoint: &Endpoint) -> Value {
     [scheme].into_iter().chain(keys).collect()
 }
 
-/// What the row says, and whether the caller must have signed in a short time ago.
+/// What the row says, whether the caller must have signed in a short time ago, and whether the operation ends.
 fn described(endpoint: &Endpoint) -> String {
     let description = endpoint.description;
     let beginning = description.trim_end_matches('.');
-    match endpoint.recent_sign_in {
+    let described = match endpoint.recent_sign_in {
         RecentSignIn::NotNeeded => description.to_owned(),
         RecentSignIn::Needed => format!("{beginning}; needs a sign-in of the last 15 minutes."),
         RecentSignIn::NeededFor(field) => {
             format!("{beginning}; a change of `{field}` needs a sign-in of the last 15 minutes.")
         }
+    };
+    match &endpoint.deprecation {
+        Some(deprecation) => format!("{described}\n\n{}", deprecation.notice()),
+        None => described,
     }
 }
 
@@ -202,10 +244,11 @@ fn header_parameters(endpoint: &Endpoint, parameters: &mut Vec<Value>) {
             json!({"name": name, "in": "header", "required": required, "schema": schema, "description": description}),
         );
     };
-    let uuid = json!({"type": "string", "format": "uuid", "pattern": UUID_V4});
+    // Without `format: uuid`, for which some generators demand a UUID object and then cannot send it as a header.
+    let key = json!({"type": "string", "pattern": UUID_V4, "examples": [KEY_EXAMPLE]});
     match endpoint.idempotency {
-        Idempotency::Required => header("Idempotency-Key", true, uuid, KEY_REQUIRED),
-        Idempotency::Honoured => header("Idempotency-Key", false, uuid, KEY_HONOURED),
+        Idempotency::Required => header("Idempotency-Key", true, key, KEY_REQUIRED),
+        Idempotency::Honoured => header("Idempotency-Key", false, key, KEY_HONOURED),
         Idempotency::None => {}
     }
     if endpoint.is_conditional() {
@@ -244,13 +287,10 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
     }
     for (status, codes) in by_status {
         let titles: Vec<&str> = codes.iter().map(|code| code.title()).collect();
-        let urns: Vec<String> = codes.iter().map(|code| format!("{URN_PREFIX}{}", code.as_str())).collect();
         let mut answer = json!({
             "description": format!("{}.", titles.join("; ")),
             "x-problem-codes": codes.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
-            "content": {"application/problem+json": {"schema": {
-                "allOf": [problem, {"properties": {"type": {"enum": urns}}}],
-            }}},
+            "content": {"application/problem+json": {"schema": problem}},
         });
         match status {
             401 => answer["headers"] = headers(&["WWW-Authenticate"]),
@@ -285,6 +325,9 @@ fn headers_of_success(endpoint: &Endpoint) -> Vec<&'static str> {
     }
     if endpoint.idempotency != Idempotency::None {
         names.push("Idempotent-Replayed");
+    }
+    if endpoint.deprecation.is_some() {
+        names.extend(["Deprecation", "Sunset"]);
     }
     names.extend(endpoint.handler.headers());
     names

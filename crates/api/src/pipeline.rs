@@ -13,6 +13,7 @@ use hyper::{Method, Request, StatusCode};
 
 use super::answer::{Payload, Rendered};
 use super::auth::{Who, authenticate};
+use super::compression::{self, Coding};
 use super::concurrency::{ConcurrencyLimits, Place};
 use super::context::{Origin, RequestCtx};
 use super::endpoint::{Endpoint, Idempotency, RecentSignIn};
@@ -68,6 +69,8 @@ impl Service {
         let method = head.method.clone();
         let path = head.uri.path().to_owned();
         let origin = head.headers.get(hyper::header::ORIGIN).cloned();
+        let reads = matches!(method, Method::GET | Method::HEAD);
+        let coding = reads.then(|| Coding::negotiate(&head.headers, compression::DYNAMIC)).flatten();
 
         let found = self.router.find(&method, &path);
         let endpoint: Option<&Endpoint> = match &found {
@@ -91,6 +94,12 @@ impl Service {
             }
         };
         headers::finish(response.headers_mut(), &request_id);
+        if reads && endpoint.is_some() {
+            response = compression::apply(response, coding).await;
+        }
+        if let Some(deprecation) = endpoint.and_then(|endpoint| endpoint.deprecation.as_ref()) {
+            deprecation.announce(response.headers_mut());
+        }
         if let Some(verdict) = &observed.rate_limit {
             headers::rate_limit(response.headers_mut(), verdict);
         }
@@ -164,7 +173,7 @@ impl Service {
                 }
                 Ok(response)
             }
-            RouteMatch::Document(document) => Ok(document.answer(&head.headers)),
+            RouteMatch::Document(document) => document.answer(&head.headers).await,
             RouteMatch::Screen(_, answer, path_values) => {
                 let form = match head.method {
                     Method::POST => Form::read(&head.headers, body).await?,
@@ -358,9 +367,14 @@ fn success_response(
     };
     let mut response = rendered.into_response();
     if let Some(tag) = tag {
+        let mut tag = tag;
         let known = if_none_match.and_then(|value| value.to_str().ok());
-        if known.is_some_and(|list| conditional::matches(list, &tag)) {
+        if let Some(known) = known.and_then(|list| conditional::matching(list, &tag)) {
             response = full(StatusCode::NOT_MODIFIED, "");
+            // The tag of the coding that the caller has.
+            if known != "*" {
+                tag = known.to_owned();
+            }
         }
         response.headers_mut().insert(ETAG, HeaderValue::from_str(&tag).map_err(Problem::internal)?);
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));

@@ -22,7 +22,7 @@ use values::{ExactMoney, Money};
 pub const URN_PREFIX: &str = "urn:service:voice:problem:";
 
 macro_rules! codes {
-    ($($variant:ident = $code:literal, $status:ident, $title:literal;)*) => {
+    ($($variant:ident = $code:literal, $status:ident, $title:literal $(, $about:literal)?;)*) => {
         /// A stable error code.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $($variant),* }
@@ -41,38 +41,70 @@ macro_rules! codes {
             pub const fn title(self) -> &'static str {
                 match self { $(Code::$variant => $title),* }
             }
+
+            /// When it is sent and what to do, for the API reference.
+            pub const fn about(self) -> &'static str {
+                match self { $(Code::$variant => concat!("" $(, $about)?)),* }
+            }
         }
     };
 }
 
 codes! {
-    Malformed = "request.malformed", BAD_REQUEST, "Malformed request";
-    IdempotencyKeyRequired = "idempotency.key_required", BAD_REQUEST, "Idempotency-Key required";
-    InvalidCredentials = "auth.invalid_credentials", UNAUTHORIZED, "Invalid credentials";
-    TokenExpired = "auth.token_expired", UNAUTHORIZED, "Access token expired";
-    TokenInvalid = "auth.token_invalid", UNAUTHORIZED, "Access token invalid";
-    BalanceInsufficient = "balance.insufficient", PAYMENT_REQUIRED, "Insufficient prepaid balance";
-    Forbidden = "auth.forbidden", FORBIDDEN, "Forbidden";
-    ReauthenticationRequired = "auth.reauthentication_required", FORBIDDEN, "Recent sign-in required";
-    SecondFactorRequired = "auth.second_factor_required", FORBIDDEN, "Second factor required";
-    AccountNotActive = "account.not_active", FORBIDDEN, "Account not active";
-    NotFound = "not_found", NOT_FOUND, "Resource not found";
-    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed";
-    RequestTimeout = "request.timeout", REQUEST_TIMEOUT, "Request timeout";
-    IdempotencyConflict = "idempotency.conflict", CONFLICT, "Idempotency-Key conflict";
-    IdempotencyInProgress = "idempotency.in_progress", CONFLICT, "Request still in progress";
-    StateConflict = "state.conflict", CONFLICT, "State does not allow this";
-    ResourceInUse = "resource.in_use", CONFLICT, "Resource in use";
-    InventoryExhausted = "inventory.exhausted", CONFLICT, "No free number";
-    PreconditionFailed = "precondition.failed", PRECONDITION_FAILED, "Precondition failed";
-    TooLarge = "request.too_large", PAYLOAD_TOO_LARGE, "Request too large";
-    UnsupportedMediaType = "request.unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
-    ValidationFailed = "validation.failed", UNPROCESSABLE_ENTITY, "Validation failed";
-    RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Rate limit exceeded";
-    HeadersTooLarge = "request.headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "Request headers too large";
-    Internal = "internal", INTERNAL_SERVER_ERROR, "Internal server error";
-    UpstreamUnavailable = "upstream.unavailable", SERVICE_UNAVAILABLE, "Upstream carrier unavailable";
-    ServiceUnavailable = "service.unavailable", SERVICE_UNAVAILABLE, "Service unavailable";
+    Malformed = "request.malformed", BAD_REQUEST, "Malformed request",
+        "The request is not valid HTTP; its body is not JSON, has a key twice or is incomplete; `Host` is missing, invalid or given twice; or the query string is not UTF-8. Correct the request.";
+    IdempotencyKeyRequired = "idempotency.key_required", BAD_REQUEST, "Idempotency-Key required",
+        "The endpoint requires an `Idempotency-Key`, or the one sent is not a UUID v4. Send a new UUID v4, and the same one when you retry.";
+    InvalidCredentials = "auth.invalid_credentials", UNAUTHORIZED, "Invalid credentials",
+        "The email, password or code is wrong. Ask for them again.";
+    TokenExpired = "auth.token_expired", UNAUTHORIZED, "Access token expired",
+        "A token or link has expired. Refresh the access token with `POST /auth/refresh`, or request a new link.";
+    TokenInvalid = "auth.token_invalid", UNAUTHORIZED, "Access token invalid",
+        "A token is missing, unknown, spent or revoked. Sign in again.";
+    BalanceInsufficient = "balance.insufficient", PAYMENT_REQUIRED, "Insufficient prepaid balance",
+        "The request needs `required` and only `available` is there; both are amounts in the body. Top up, then repeat the request.";
+    Forbidden = "auth.forbidden", FORBIDDEN, "Forbidden",
+        "The caller's role, token scope or second factor does not allow this. Another caller may.";
+    ReauthenticationRequired = "auth.reauthentication_required", FORBIDDEN, "Recent sign-in required",
+        "The last sign-in is more than 15 minutes old. Call `POST /auth/reauthenticate`, then repeat the request.";
+    SecondFactorRequired = "auth.second_factor_required", FORBIDDEN, "Second factor required",
+        "A team member must set up a second factor first, with `POST /me/2fa/enroll` or a passkey.";
+    AccountNotActive = "account.not_active", FORBIDDEN, "Account not active",
+        "The account is suspended, or not approved for this yet. Complete the onboarding, or contact support.";
+    NotFound = "not_found", NOT_FOUND, "Resource not found",
+        "The resource does not exist, or is not visible to the caller.";
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed",
+        "The path exists with other methods. See the `Allow` header.";
+    RequestTimeout = "request.timeout", REQUEST_TIMEOUT, "Request timeout",
+        "The body did not arrive in time, or too slowly. Repeat the request.";
+    IdempotencyConflict = "idempotency.conflict", CONFLICT, "Idempotency-Key conflict",
+        "The key was first used with another body. Use a new key for a new request.";
+    IdempotencyInProgress = "idempotency.in_progress", CONFLICT, "Request still in progress",
+        "The first request with this key is still running. Repeat the request after `Retry-After` seconds.";
+    StateConflict = "state.conflict", CONFLICT, "State does not allow this",
+        "The state of the resource does not allow this, or a limit on their number is reached. The detail names the state.";
+    ResourceInUse = "resource.in_use", CONFLICT, "Resource in use",
+        "Something else still needs the resource, or has it already. Release it there first.";
+    InventoryExhausted = "inventory.exhausted", CONFLICT, "No free number",
+        "No number of the group or area is free. Choose another, or try later.";
+    PreconditionFailed = "precondition.failed", PRECONDITION_FAILED, "Precondition failed",
+        "The resource has changed since the version in `If-Match`. Read it again and repeat the change.";
+    TooLarge = "request.too_large", PAYLOAD_TOO_LARGE, "Request too large",
+        "The body is larger than the endpoint accepts. The detail names the limit.";
+    UnsupportedMediaType = "request.unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type",
+        "The body must be `application/json`, or the media type of an upload. Correct `Content-Type`.";
+    ValidationFailed = "validation.failed", UNPROCESSABLE_ENTITY, "Validation failed",
+        "One or more fields are not valid. `invalid_params` names all of them.";
+    RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Rate limit exceeded",
+        "Too many requests, or too many password checks or CDR imports in progress. Wait `Retry-After` seconds.";
+    HeadersTooLarge = "request.headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "Request headers too large",
+        "The request has more than 128 headers, or more than 32 KiB of them. Send fewer.";
+    Internal = "internal", INTERNAL_SERVER_ERROR, "Internal server error",
+        "A fault of the service; its log has the cause under the request id. Quote the id when you contact support.";
+    UpstreamUnavailable = "upstream.unavailable", SERVICE_UNAVAILABLE, "Upstream carrier unavailable",
+        "The DID supplier does not answer. The number order continues, and the same request later returns its outcome.";
+    ServiceUnavailable = "service.unavailable", SERVICE_UNAVAILABLE, "Service unavailable",
+        "The database, file store or payment provider does not answer, a disk is full, or the service is at capacity or stopping. Repeat the request after `Retry-After` seconds.";
 }
 
 /// A field of the request that is not valid.

@@ -1,22 +1,24 @@
 //! Routing: from method and path to the endpoint, document or page.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use bytes::Bytes;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
 };
 use hyper::{Method, StatusCode};
 
+use super::compression::{self, Coding};
 use super::conditional;
 use super::endpoint::Endpoint;
+use super::problem::Problem;
 use super::response::{Response, full};
 use super::screen::{Screen, Show};
 
 /// The prefix of every operation's path.
 pub const BASE: &str = "/v1";
 
-/// A static document, such as openapi.json, generated at the first request.
+/// A static document, such as openapi.json, generated at the first request and compressed at the first that accepts it.
 pub struct Document {
     content_type: HeaderValue,
     policy: Option<HeaderValue>,
@@ -26,6 +28,20 @@ pub struct Document {
 struct Text {
     tag: String,
     body: Bytes,
+    brotli: OnceLock<Option<Bytes>>,
+    gzip: OnceLock<Option<Bytes>>,
+}
+
+impl Text {
+    /// The body in this coding; `None` if that is not shorter.
+    fn packed(&self, coding: Coding) -> Option<Bytes> {
+        let kept = match coding {
+            Coding::Brotli => &self.brotli,
+            Coding::Gzip => &self.gzip,
+        };
+        let pack = || compression::packed_once(&self.body, coding).filter(|packed| packed.len() < self.body.len());
+        kept.get_or_init(|| if self.body.len() < compression::MIN_BYTES { None } else { pack() }).clone()
+    }
 }
 
 impl Document {
@@ -36,17 +52,28 @@ impl Document {
     ) -> Document {
         let text = move || {
             let body = Bytes::from(write());
-            Text { tag: conditional::etag(&body), body }
+            Text { tag: conditional::etag(&body), body, brotli: OnceLock::new(), gzip: OnceLock::new() }
         };
         let content_type = HeaderValue::from_static(content_type);
         Document { content_type, policy, text: LazyLock::new(Box::new(text)) }
     }
 
-    pub fn answer(&self, request: &HeaderMap) -> Response {
-        let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-        let mut response = match known {
-            Some(list) if conditional::matches(list, &self.text.tag) => full(StatusCode::NOT_MODIFIED, ""),
-            _ => full(StatusCode::OK, self.text.body.clone()),
+    /// The response. The first may take a while, so it is made on a blocking thread.
+    pub async fn answer(self: &Arc<Self>, request: &HeaderMap) -> Result<Response, Problem> {
+        let coding = Coding::negotiate(request, compression::STATIC);
+        let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let document = self.clone();
+        let render = move || document.render(coding, known.as_deref());
+        tokio::task::spawn_blocking(render).await.map_err(Problem::internal)
+    }
+
+    fn render(&self, coding: Option<Coding>, known: Option<&str>) -> Response {
+        let packed = coding.and_then(|coding| Some((coding, self.text.packed(coding)?)));
+        let is_known = known.is_some_and(|list| conditional::matches(list, &self.text.tag));
+        let mut response = match &packed {
+            _ if is_known => full(StatusCode::NOT_MODIFIED, ""),
+            Some((_, packed)) => full(StatusCode::OK, packed.clone()),
+            None => full(StatusCode::OK, self.text.body.clone()),
         };
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, self.content_type.clone());
@@ -57,13 +84,20 @@ impl Document {
         if let Some(policy) = &self.policy {
             headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
         }
+        compression::vary(headers);
+        if let Some((coding, _)) = packed {
+            compression::mark(headers, coding);
+            if is_known {
+                headers.remove(CONTENT_ENCODING);
+            }
+        }
         response
     }
 }
 
 enum Node {
     Endpoints(Vec<Arc<Endpoint>>),
-    Document(Box<Document>),
+    Document(Arc<Document>),
     Screen(Screen),
 }
 
@@ -71,7 +105,7 @@ pub struct Router(matchit::Router<Node>);
 
 pub enum RouteMatch<'r> {
     Endpoint(&'r Arc<Endpoint>, Vec<String>),
-    Document(&'r Document),
+    Document(&'r Arc<Document>),
     Screen(&'static str, Show, Vec<String>),
     /// The path exists, but not with this method; the allowed methods.
     MethodNotAllowed(String),
@@ -126,7 +160,7 @@ impl Router {
             router.insert(&path, Node::Endpoints(endpoints)).map_err(|error| format!("{path}: {error}"))?;
         }
         for (path, document) in documents {
-            router.insert(path, Node::Document(Box::new(document))).map_err(|error| format!("{path}: {error}"))?;
+            router.insert(path, Node::Document(Arc::new(document))).map_err(|error| format!("{path}: {error}"))?;
         }
         for screen in screens {
             let path = screen.path;

@@ -137,7 +137,7 @@ fn the_openapi_document_needs_no_database() {
     let printed = succeeded(&trunkline("sqlite:///nowhere/at/all.db", folder.path(), &["openapi"], ""));
     let description: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(description["openapi"], "3.1.0");
-    assert_eq!(description["info"]["version"], "0.0.0");
+    assert_eq!(description["info"]["version"], "0.2.0");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use super::schema::{Bound, list, text};
 
+const MAX_PATTERN: usize = 24;
+
 pub fn bounds(node: &Value) -> Vec<Bound> {
     let mut bounds = Vec::new();
     match list(node, "enum") {
@@ -15,7 +17,8 @@ pub fn bounds(node: &Value) -> Vec<Bound> {
             bounds.push(Bound { words: words.to_owned(), values: vec![literal(value)] });
         }
     }
-    if let Some(pattern) = text(node, "pattern") {
+    // A long pattern helps no reader: the type or the description says what it means.
+    if let Some(pattern) = text(node, "pattern").filter(|pattern| pattern.len() <= MAX_PATTERN) {
         bounds.push(Bound { words: "pattern".to_owned(), values: vec![pattern.to_owned()] });
     }
     let words = [
@@ -75,6 +78,10 @@ mod tests {
         assert_eq!(words(json!({"minimum": 100, "default": 100})), ["default 100", "at least 100"]);
         assert_eq!(words(json!({"enum": ["a", 1, null], "deprecated": true})), ["one of a 1 null", "deprecated"]);
         assert_eq!(words(json!({"const": "Bearer"})), ["always Bearer"]);
+        assert_eq!(
+            words(json!({"pattern": "^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"})),
+            [""; 0]
+        );
         assert_eq!(words(json!(true)), Vec::<String>::new());
     }
 }

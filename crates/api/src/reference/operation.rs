@@ -23,6 +23,13 @@ pub struct Body<'a> {
     pub content: Option<(&'a str, &'a Value)>,
 }
 
+impl<'a> Body<'a> {
+    pub fn media_types(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let content = self.node.get("content").and_then(Value::as_object).into_iter().flatten();
+        content.map(|(media_type, _)| media_type.as_str())
+    }
+}
+
 impl<'a> Document<'a> {
     pub fn operations(self) -> Vec<Operation<'a>> {
         let mut operations: Vec<Operation<'a>> = Vec::new();
@@ -106,6 +113,10 @@ impl<'a> Operation<'a> {
     pub fn needs_sign_in(&self, document: Document<'a>) -> bool {
         let ways = self.security(document);
         !ways.is_empty() && ways.iter().all(|way| way.as_object().is_some_and(|schemes| !schemes.is_empty()))
+    }
+
+    pub fn is_deprecated(&self) -> bool {
+        self.node.get("deprecated") == Some(&Value::Bool(true))
     }
 
     /// The roles that may call it (`x-roles`).

@@ -1,4 +1,8 @@
 //! Schemas: the type of a value, its constraints, and its fields.
+//!
+//! Types that many others use, such as money, are shown once and linked to; `shared` finds them.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -6,6 +10,13 @@ use serde_json::Value;
 const MAX_DEPTH: usize = 8;
 /// Limit of nested references and wrappers around a schema.
 const MAX_WRAPPERS: usize = 16;
+/// A type with this many uses is shown once.
+const MANY_USES: usize = 6;
+/// A value with this many alternatives links to them.
+const MANY_FORMS: usize = 5;
+
+/// Formats that say nothing beyond the type.
+const PLAIN_FORMATS: [&str; 6] = ["text", "int64", "uint16", "uint32", "uint64", "double"];
 
 /// The OpenAPI document, in which references are looked up.
 #[derive(Clone, Copy)]
@@ -29,6 +40,8 @@ pub struct Field {
     pub depth: usize,
     pub name: FieldName,
     pub kind: String,
+    /// The type in `kind` that is shown elsewhere.
+    pub link: Option<String>,
     pub required: bool,
     pub bounds: Vec<Bound>,
     pub description: String,
@@ -104,21 +117,30 @@ impl<'a> Document<'a> {
             (["array"], Some(items), _) if levels > 0 => format!("array of {}", self.kind_within(items, levels - 1)),
             (["object"], ..) => plain.name.unwrap_or("object").to_owned(),
             ([], ..) => plain.name.unwrap_or(untyped(plain.node)).to_owned(),
-            (kinds, _, Some(format)) => format!("{} ({format})", kinds.join(" or ")),
+            (kinds, _, Some(format)) if !PLAIN_FORMATS.contains(&format) => {
+                format!("{} ({format})", kinds.join(" or "))
+            }
             (kinds, ..) => kinds.join(" or "),
         };
         if plain.nullable { format!("{kind} or null") } else { kind }
     }
 
-    /// All fields of a schema; nested fields follow their parent.
-    pub fn fields(self, schema: &'a Value) -> Vec<Field> {
+    /// All fields of a schema; nested fields follow their parent, except those of the types in `shared`.
+    pub fn fields(self, schema: &'a Value, shared: &BTreeSet<&'a str>) -> Vec<Field> {
         let mut fields = Vec::new();
-        self.collect(schema, 0, &mut Vec::new(), &mut fields);
+        self.collect(schema, 0, shared, &mut Vec::new(), &mut fields);
         fields
     }
 
     /// `open` holds the references being expanded; a recursive schema is named but not expanded again.
-    fn collect(self, schema: &'a Value, depth: usize, open: &mut Vec<&'a str>, fields: &mut Vec<Field>) {
+    fn collect(
+        self,
+        schema: &'a Value,
+        depth: usize,
+        shared: &BTreeSet<&'a str>,
+        open: &mut Vec<&'a str>,
+        fields: &mut Vec<Field>,
+    ) {
         let plain = self.plain(schema);
         if depth > MAX_DEPTH || plain.references.iter().any(|reference| open.contains(reference)) {
             return;
@@ -126,33 +148,69 @@ impl<'a> Document<'a> {
         let opened = open.len();
         open.extend(&plain.references);
         if let Some(items) = plain.node.get("items") {
-            self.collect(items, depth, open, fields);
+            self.collect(items, depth, shared, open, fields);
         }
         for part in list(plain.node, "allOf") {
-            self.collect(part, depth, open, fields);
+            self.collect(part, depth, shared, open, fields);
         }
         let required: Vec<&str> = list(plain.node, "required").iter().filter_map(Value::as_str).collect();
+        let mut add = |name: FieldName, schema: &'a Value, required: bool| {
+            let field = Field { required, depth, name, ..self.field(schema, shared) };
+            let is_linked = field.link.is_some();
+            fields.push(field);
+            if !is_linked {
+                self.collect(schema, depth + 1, shared, open, fields);
+            }
+        };
         for (name, property) in plain.node.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let required = required.contains(&name.as_str());
-            fields.push(self.field(FieldName::Named(name.clone()), property, required, depth));
-            self.collect(property, depth + 1, open, fields);
+            add(FieldName::Named(name.clone()), property, required.contains(&name.as_str()));
         }
         if let Some(values) = plain.node.get("additionalProperties").filter(|values| values.is_object()) {
-            fields.push(self.field(FieldName::AnyKey, values, false, depth));
-            self.collect(values, depth + 1, open, fields);
+            add(FieldName::AnyKey, values, false);
         }
         for (position, form) in forms(plain.node).iter().enumerate() {
             let name = text(form, "title").map_or_else(|| self.kind(form), str::to_owned);
-            fields.push(self.field(FieldName::Form { name, first: position == 0 }, form, false, depth));
-            self.collect(form, depth + 1, open, fields);
+            add(FieldName::Form { name, first: position == 0 }, form, false);
         }
         open.truncate(opened);
     }
 
-    fn field(self, name: FieldName, schema: &'a Value, required: bool, depth: usize) -> Field {
+    /// A field, but for its name and place.
+    pub fn field(self, schema: &'a Value, shared: &BTreeSet<&'a str>) -> Field {
+        let description = self.plain(schema).description.unwrap_or_default().to_owned();
+        Field {
+            depth: 0,
+            name: FieldName::AnyKey,
+            kind: self.kind(schema),
+            link: self.link(schema, shared).map(str::to_owned),
+            required: false,
+            bounds: self.bounds(schema),
+            description,
+        }
+    }
+
+    /// The shared type that a value, or each item of it, is of.
+    fn link(self, schema: &'a Value, shared: &BTreeSet<&'a str>) -> Option<&'a str> {
         let plain = self.plain(schema);
-        let description = plain.description.unwrap_or_default().to_owned();
-        Field { depth, name, kind: self.kind(schema), required, bounds: self.bounds(schema), description }
+        let of_items = || self.plain(plain.node.get("items")?).name;
+        plain.name.filter(|name| shared.contains(name)).or_else(|| of_items().filter(|name| shared.contains(name)))
+    }
+
+    /// The object types that are used often, or are one of many alternatives.
+    pub fn shared(self) -> BTreeSet<&'a str> {
+        let mut uses = BTreeMap::new();
+        count_uses(self.0, &mut uses);
+        let schemas = self.0.pointer("/components/schemas").and_then(Value::as_object);
+        let has_fields = |name: &&str| {
+            let schema = schemas.and_then(|schemas| schemas.get(*name));
+            schema.is_some_and(|schema| schema.get("properties").is_some() || !forms(schema).is_empty())
+        };
+        let often = uses.into_iter().filter(|(_, uses)| *uses >= MANY_USES).map(|(name, _)| name);
+        let many_forms = schemas.into_iter().flatten().map(|(_, schema)| forms(schema));
+        let alternatives = many_forms.filter(|forms| forms.len() >= MANY_FORMS).flatten();
+        let alternatives = alternatives.filter_map(|form| text(form, "$ref")?.rsplit('/').next());
+        // Problems have a chapter of their own.
+        often.chain(alternatives).filter(has_fields).filter(|name| *name != "Problem").collect()
     }
 
     pub fn bounds(self, schema: &'a Value) -> Vec<Bound> {
@@ -162,6 +220,21 @@ impl<'a> Document<'a> {
             bounds.extend(each.into_iter().map(|bound| Bound { words: format!("each {}", bound.words), ..bound }));
         }
         bounds
+    }
+}
+
+/// Counts the references to each schema.
+fn count_uses<'a>(node: &'a Value, uses: &mut BTreeMap<&'a str, usize>) {
+    match node {
+        Value::Object(fields) => {
+            if let Some(name) = text(node, "$ref").and_then(|reference| reference.strip_prefix("#/components/schemas/"))
+            {
+                *uses.entry(name).or_default() += 1;
+            }
+            fields.values().for_each(|field| count_uses(field, uses));
+        }
+        Value::Array(items) => items.iter().for_each(|item| count_uses(item, uses)),
+        _ => {}
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod store;
 
-pub use store::{Reason, clear, raise};
+pub use store::{DunningReasonCode as Reason, clear, raise};
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -8,7 +8,7 @@ use values::{AccountId, Currency, Email, Text, Time, text_enum};
 
 text_enum! {
     /// Why a customer is in dunning.
-    pub enum Reason {
+    pub enum DunningReasonCode {
         NegativeBalance = "negative_balance",
         UnpaidInvoice = "unpaid_invoice",
         FailedRecharge = "failed_recharge",
@@ -16,7 +16,7 @@ text_enum! {
 }
 
 /// Adds a reason from now on; one that exists keeps its time.
-pub async fn raise(conn: &mut Conn, account: AccountId, reason: Reason) -> Result<(), DbError> {
+pub async fn raise(conn: &mut Conn, account: AccountId, reason: DunningReasonCode) -> Result<(), DbError> {
     insert!(
         conn,
         dunning_reasons { account_id: account, reason, since: conn.now() },
@@ -26,7 +26,7 @@ pub async fn raise(conn: &mut Conn, account: AccountId, reason: Reason) -> Resul
     Ok(())
 }
 
-pub async fn clear(conn: &mut Conn, account: AccountId, reason: Reason) -> Result<(), DbError> {
+pub async fn clear(conn: &mut Conn, account: AccountId, reason: DunningReasonCode) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM dunning_reasons WHERE account_id = $1 AND reason = $2"), params![account, reason])
         .await?;
     Ok(())
@@ -62,7 +62,7 @@ pub async fn list(conn: &mut Conn, currency: Currency, after: AccountId, limit: 
     .await
 }
 
-pub async fn reasons(conn: &mut Conn, account: AccountId) -> Result<Vec<(Reason, Time)>, DbError> {
+pub async fn reasons(conn: &mut Conn, account: AccountId) -> Result<Vec<(DunningReasonCode, Time)>, DbError> {
     conn.all(
         sql!("SELECT reason, since FROM dunning_reasons WHERE account_id = $1 ORDER BY since, reason LIMIT 10"),
         params![account],

@@ -10,7 +10,7 @@ use super::methods;
 use super::rules::{DAY, MAX_OPEN_CHECKOUTS, Purpose, next_poll};
 use super::store::{self, NewPayment};
 use super::types::{
-    OnlyEuro, OnlyPending, Topup, TopupFilters, TopupId, TopupLiveRequest, TopupLiveResponse, return_url,
+    NewTopupStatus, Topup, TopupCurrency, TopupFilters, TopupId, TopupLiveRequest, TopupLiveResponse, return_url,
 };
 use api::answer::{Created, Json};
 use api::checks::Checked;
@@ -43,8 +43,8 @@ pub async fn create(
                 topup_id: checkout.order_id.clone(),
                 checkout_url: checkout.checkout_url.clone(),
                 amount_minor: *amount_minor,
-                currency: OnlyEuro::Eur,
-                status: OnlyPending::Pending,
+                currency: TopupCurrency::Eur,
+                status: NewTopupStatus::Pending,
             }))
         })
     })

@@ -15,14 +15,14 @@ use values::{Currency, Invalid, Money, PaymentId, Rfc3339, Text, text_enum};
 
 text_enum! {
     /// Currency of a top-up; only EUR is accepted.
-    pub enum OnlyEuro {
+    pub enum TopupCurrency {
         Eur = "EUR",
     }
 }
 
 text_enum! {
     /// Status of a new top-up; always `pending`.
-    pub enum OnlyPending {
+    pub enum NewTopupStatus {
         Pending = "pending",
     }
 }
@@ -36,7 +36,7 @@ pub struct TopupLiveRequest {
     pub amount_minor: i64,
     /// Currency of the amount; must be EUR.
     #[serde(rename = "currency")]
-    pub _currency: OnlyEuro,
+    pub _currency: TopupCurrency,
     /// URL to send the payer to after the checkout; its origin must be one that the operator allows. Without it, the
     /// portal.
     #[serde(default)]
@@ -75,9 +75,9 @@ pub struct TopupLiveResponse {
     /// Amount to pay, in cents.
     pub amount_minor: i64,
     /// Currency of the amount.
-    pub currency: OnlyEuro,
+    pub currency: TopupCurrency,
     /// Always `pending`; poll the top-up or wait for the `topup.completed` notification.
-    pub status: OnlyPending,
+    pub status: NewTopupStatus,
 }
 
 /// Filters of the list of top-ups.

@@ -9,7 +9,6 @@ use values::Rfc3339;
 
 /// VAT id of an account and its status.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "VatStatus")]
 pub struct VatStanding {
     /// Status of the VAT id.
     pub status: VatStatus,

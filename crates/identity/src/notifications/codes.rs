@@ -6,9 +6,10 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
+use super::store::NotificationId;
 use crate::accounts::OnboardingStatus;
 use values::{Date, E164, ExactMoney, Money, Rfc3339, text_enum};
 
@@ -62,10 +63,18 @@ macro_rules! notifications {
             }),*]
         }
 
-        /// Schema of any payload: one alternative for each code, with the code as its title.
-        pub fn payload_schema(generator: &mut SchemaGenerator) -> Schema {
-            let forms: Vec<Value> = vec![$(titled($code, &generator.subschema_for::<$name>())),*];
-            json_schema!({ "type": "object", "anyOf": forms })
+        /// Schema of any notification: one alternative for each code.
+        pub(super) fn union_schema(generator: &mut SchemaGenerator) -> Schema {
+            let forms = vec![$(($code, generator.subschema_for::<NotificationOf<$name>>())),*];
+            let mapping: serde_json::Map<String, Value> = forms
+                .iter()
+                .filter_map(|(code, form)| Some(((*code).to_owned(), form.get("$ref")?.clone())))
+                .collect();
+            let forms: Vec<Schema> = forms.into_iter().map(|(_, form)| form).collect();
+            json_schema!({
+                "oneOf": forms,
+                "discriminator": {"propertyName": "code", "mapping": mapping},
+            })
         }
     };
 }
@@ -89,12 +98,33 @@ fn inline_schema<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
 }
 
-fn titled(code: &str, schema: &Schema) -> Value {
-    let mut form = json!({ "title": code });
-    if let (Some(form), Some(schema)) = (form.as_object_mut(), schema.as_object()) {
-        form.extend(schema.clone());
-    }
-    form
+/// A notification with this payload, for the description only. The fields are those of `Notification`.
+#[derive(JsonSchema)]
+#[schemars(rename = "{P}Notification")]
+#[allow(dead_code)]
+pub struct NotificationOf<P: NotificationPayload + JsonSchema> {
+    /// Id of the notification.
+    id: NotificationId,
+    /// Code of the notification; clients map it to a text.
+    #[schemars(schema_with = "code_schema::<P>")]
+    code: NotificationCode,
+    /// Severity of the notification.
+    #[schemars(schema_with = "severity_schema::<P>")]
+    severity: Severity,
+    /// Details of this code.
+    payload: P,
+    /// When a user of the account marked it as read (RFC 3339, UTC); null while it is unread.
+    read_at: Option<Rfc3339>,
+    /// When it happened (RFC 3339, UTC).
+    created_at: Rfc3339,
+}
+
+fn code_schema<P: NotificationPayload>(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "const": P::CODE.as_str() })
+}
+
+fn severity_schema<P: NotificationPayload>(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "const": P::SEVERITY.as_str() })
 }
 
 notifications! {

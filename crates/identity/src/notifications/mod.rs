@@ -12,7 +12,9 @@ pub use codes::*;
 pub use mailed::{preferences, send_mail, send_mail_with, set_preferences};
 pub use store::purge;
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,7 +32,7 @@ use values::{AccountId, Rfc3339};
 const MAX_UNREAD_COUNT: i64 = 1000;
 
 /// Notification to an account; all its users see the same list.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct Notification {
     /// Id of the notification.
     pub id: NotificationId,
@@ -39,12 +41,25 @@ pub struct Notification {
     /// Severity of the notification.
     pub severity: Severity,
     /// Details; the fields depend on `code`.
-    #[schemars(schema_with = "codes::payload_schema")]
     pub payload: Value,
     /// When a user of the account marked it as read (RFC 3339, UTC); null while it is unread.
     pub read_at: Option<Rfc3339>,
     /// When it happened (RFC 3339, UTC).
     pub created_at: Rfc3339,
+}
+
+/// A union, discriminated by `code`.
+impl JsonSchema for Notification {
+    fn schema_name() -> Cow<'static, str> {
+        "Notification".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut union = codes::union_schema(generator);
+        let description = "Notification to an account; all its users see the same list. `code` tells the payload.";
+        union.insert("description".to_owned(), description.into());
+        union
+    }
 }
 
 impl From<NotificationRow> for Notification {

@@ -10,7 +10,7 @@ use hyper::header::HeaderValue;
 use rating::Prefix;
 
 use super::types::Rate;
-use api::answer::Attachment;
+use api::answer::{Attachment, CsvFile};
 use api::context::ReadCtx;
 use api::problem::Problem;
 use identity::balance::CURRENCY;
@@ -32,7 +32,7 @@ struct Export {
     from: Option<Prefix>,
 }
 
-pub async fn export(ctx: ReadCtx) -> Result<Attachment, Problem> {
+pub async fn export(ctx: ReadCtx) -> Result<CsvFile, Problem> {
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let tariff = request.app.tariff.current(&request.app.db).await?;
@@ -43,12 +43,12 @@ pub async fn export(ctx: ReadCtx) -> Result<Attachment, Problem> {
         Some((Ok(rows), export))
     });
     let name = format!("rates-{CURRENCY}-{}.csv", Date::from(request.now));
-    Ok(Attachment {
+    Ok(CsvFile(Attachment {
         content_type: HeaderValue::from_static("text/csv; charset=utf-8; header=present"),
         disposition: HeaderValue::from_str(&content_disposition(&name)).map_err(Problem::internal)?,
         length: None,
         body: header.chain(rows).boxed(),
-    })
+    }))
 }
 
 impl Export {

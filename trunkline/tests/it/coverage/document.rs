@@ -25,8 +25,10 @@ fn operation<'d>(description: &'d Value, endpoint: &Endpoint) -> &'d Value {
 }
 
 /// What HTTP itself says, and what protects any response in a browser.
-pub const COMMON_HEADERS: [&str; 12] = [
+pub const COMMON_HEADERS: [&str; 14] = [
     "content-type",
+    "content-encoding",
+    "vary",
     "content-length",
     "transfer-encoding",
     "date",

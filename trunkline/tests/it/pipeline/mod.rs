@@ -1,7 +1,9 @@
 //! The request pipeline, tested with test endpoints (`probes`): what it promises holds for any handler, even one that
 //! panics or hangs.
 
+mod compression;
 mod concurrency;
+mod deprecation;
 mod faults;
 mod headers;
 mod idempotency;

@@ -17,5 +17,5 @@ class GenerateHook(BuildHookInterface[Any]):
             from generator import generate
 
             generate(checkout / "openapi.json", here / "src/trunkline/generated")
-            if self.target_name == "wheel":
-                build_data["force_include"][str(checkout / "LICENSE")] = "trunkline/LICENSE"
+            place = "trunkline/LICENSE" if self.target_name == "wheel" else "LICENSE"
+            build_data["force_include"][str(checkout / "LICENSE")] = place

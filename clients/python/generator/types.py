@@ -43,7 +43,7 @@ class Types:
     """Annotations of the schemas of a document, and which schemas were needed for them."""
 
     def __init__(self, schemas: dict[str, Schema]) -> None:
-        self.schemas = dict(schemas)
+        self.schemas = {name: spread(schema, schemas) for name, schema in schemas.items()}
         self.used: dict[Side, dict[str, None]] = {"models": {}, "inputs": {}}
 
     def resolve(self, schema: Schema) -> Schema:
@@ -143,10 +143,25 @@ class Types:
                 return SCALARS[kind]
 
 
+def spread(schema: Schema, schemas: dict[str, Schema]) -> Schema:
+    """A choice of which each has the same additions, in place of additions to a choice."""
+    for part in schema.get("allOf", []):
+        choices = schemas.get(part.get("$ref", "").rsplit("/", 1)[-1], part).get("oneOf")
+        if choices:
+            rest = [other for other in schema["allOf"] if other is not part]
+            spread_out = [{"title": name_of(choice), "allOf": [choice, *rest]} for choice in choices]
+            return {"oneOf": spread_out, "description": schema.get("description", "")}
+    return schema
+
+
+def name_of(schema: Schema) -> str:
+    return str(schema.get("title") or schema.get("$ref", "").rsplit("/", 1)[-1])
+
+
 def suffix(schema: Schema, number: int) -> str:
     """What tells a choice from the others in its name."""
-    title = "".join(letter for letter in str(schema.get("title", "")).title() if letter.isalnum())
-    return title or str(number)
+    words = "".join(letter if letter.isalnum() else " " for letter in name_of(schema)).split()
+    return "".join(word[0].upper() + word[1:] for word in words) or str(number)
 
 
 def kinds(schema: Schema) -> list[str]:

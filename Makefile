@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run release call test check bench build-times faults sbom openapi access-table rust nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi
+.PHONY: help demo run release call test check bench build-times faults sbom openapi access-table clients rust nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ call: rust deps-sip ## place a real call through Kamailio and show its CDR, its 
 	cargo build --locked --bin trunkline
 	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
 
-test: nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
+test: nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
 LINT ?= cargo clippy --locked --all-targets -- -D warnings
@@ -46,6 +46,11 @@ openapi: rust ## regenerate openapi.json
 
 access-table: rust ## regenerate docs/callers.md (who may call which endpoint)
 	@TRUNKLINE_WRITE_CALLERS=1 cargo test --locked --quiet --test it the_page_about_callers > /dev/null
+
+clients: deps-clients ## build the packages of the TypeScript and Python clients into target/clients
+	@mkdir -p target/clients
+	PATH="$$(tools/ensure-node):$$PATH" npm pack --silent --pack-destination target/clients ./clients/typescript
+	target/python-client/bin/python -m build --no-isolation --outdir target/clients clients/python
 
 rust:
 	@command -v cargo > /dev/null || { echo "Rust is missing. Install it from https://rustup.rs and try again." >&2; exit 1; }
@@ -81,3 +86,8 @@ deps-fuzz:
 # Linters and client generators for openapi.json, and Node and httpx for the samples of the reference.
 deps-openapi:
 	@tools/ensure-openapi-tools
+
+# What the clients are built and tested with.
+deps-clients:
+	@tools/ensure-typescript-client
+	@tools/ensure-python-client

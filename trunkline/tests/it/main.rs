@@ -17,6 +17,7 @@ mod card_webhooks;
 mod cdrs;
 mod checkout;
 mod cli;
+mod clients;
 mod compliance;
 mod coverage;
 mod crash;

@@ -120,6 +120,10 @@ fn event_of(code: NotificationCode) -> Option<EventType> {
         Code::ComplianceMoreInfo => Some(EventType::ComplianceMoreInfo),
         Code::AccountSuspended => Some(EventType::AccountSuspended),
         Code::AccountReinstated => Some(EventType::AccountReinstated),
+        Code::PaymentDisputed => Some(EventType::PaymentDisputed),
+        Code::PaymentDisputeWon => Some(EventType::PaymentDisputeWon),
+        Code::PaymentDisputeLost => Some(EventType::PaymentDisputeLost),
+        Code::AllowListEntryRemoved => Some(EventType::AllowListEntryRemoved),
         Code::WebhookDisabled => Some(EventType::WebhookDisabled),
     }
 }

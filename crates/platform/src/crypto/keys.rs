@@ -42,7 +42,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    const ALL: [Purpose; 12] = [
+    const ALL: [Purpose; 13] = [
         Purpose::Cursor,
         Purpose::Download,
         Purpose::Audit,

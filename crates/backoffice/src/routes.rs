@@ -2,15 +2,15 @@
 
 use api::auth::Who::{Admin, Customer, SignedIn, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post};
-use api::scopes::Scope::{AccountRead, AdminRead, SupportWrite};
 use api::problem::Code::{RateLimited, ResourceInUse, StateConflict, TokenExpired};
+use api::scopes::Scope::{AccountRead, AdminRead, SupportWrite};
 use api::tags;
 use platform::limits::Limit;
 use values::AccountRole::Viewer;
 
 use crate::{
-    account_managers, audit_log, beta, customers, dashboards, events, inbox, notes, notices, search, staff,
-    tickets, webhook_endpoints,
+    account_managers, audit_log, beta, customers, dashboards, events, inbox, notes, notices, search, staff, tickets,
+    webhook_endpoints,
 };
 
 #[rustfmt::skip]

@@ -45,9 +45,9 @@ pub use ended::{
     waiting as waiting_ended,
 };
 pub use exports::{
-    CdrExport, EXPIRE_EXPORTS, WRITE_EXPORT, create as create_export, create_team as create_team_export, expire_exports_job,
-    list as list_exports, list_team as list_team_exports, names_file, purge as purge_exports, show as show_export,
-    show_team as show_team_export, write_export_job,
+    CdrExport, EXPIRE_EXPORTS, WRITE_EXPORT, create as create_export, create_team as create_team_export,
+    expire_exports_job, list as list_exports, list_team as list_team_exports, names_file, purge as purge_exports,
+    show as show_export, show_team as show_team_export, write_export_job,
 };
 pub use handlers::{list, show};
 pub use import::{

@@ -25,7 +25,7 @@ use super::lines::{self, Lines, Style};
 use super::store::{self, ExportRow};
 use super::types::filter_of;
 use super::types::{CdrExport, CdrExportId, Compression};
-use crate::cdrs::search::{CdrCursor, CdrFilter, CdrListRow, list_all_ascending, list_ascending};
+use crate::cdrs::search::{CdrCursor, CdrFilter, list_all_ascending, list_ascending};
 use db::{Conn, Db, DbError};
 use identity::events::{self, EventType};
 use identity::names::Names;

@@ -289,7 +289,7 @@ impl Demo {
         let Demo { days, calls, seed, password, live, calls_per_minute } = self;
         let password = password.unwrap_or_else(|| demo::default_password(&settings));
         let options = Options { days, calls, seed, password };
-        cli::demo(settings, options, live.then_some(calls_per_minute)).await
+        Box::pin(cli::demo(settings, options, live.then_some(calls_per_minute))).await
     }
 }
 

@@ -88,7 +88,8 @@ impl Worker<'_> {
         let mut caller = Caller::connect(self.fixture, self.number).await?;
         while next.duration_since(self.started) < self.length {
             sleep_until(next).await;
-            let response = if self.number % 2 == 0 { caller.call(turn).await? } else { caller.browse(turn).await? };
+            let response =
+                if self.number.is_multiple_of(2) { caller.call(turn).await? } else { caller.browse(turn).await? };
             if !(200..300).contains(&response.status) {
                 return Err(format!("{}: {}", response.status, String::from_utf8_lossy(&response.body)).into());
             }
@@ -147,7 +148,7 @@ impl<'a> Caller<'a> {
         };
         let response = self.ops.send(&post(path, &self.switch, &body)).await?;
         let answer: Value = serde_json::from_slice(&response.body)?;
-        if turn % 3 == 0 {
+        if turn.is_multiple_of(3) {
             self.call_token = answer["call_token"].clone();
         } else if answer["accepted"] != 1 {
             return Err(format!("an event was not accepted: {answer}").into());

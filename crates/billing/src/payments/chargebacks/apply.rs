@@ -60,11 +60,13 @@ pub async fn fetch_job(context: JobContext<App>, payload: Value) -> Result<(), J
     }
 }
 
-/// Polls the provider for new disputes and for decisions, in case a webhook was lost.
+/// Polls the provider for new disputes and for decisions, in case a webhook was lost. The next poll does what an outage
+/// of the provider kept this one from.
 pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let app = &context.app;
     let since = context.clock.now().minus(POLL_WINDOW);
-    for dispute in app.payments.disputes_since(since).await.map_err(failed)? {
+    let Some(recent) = answer_or_log(app.payments.disputes_since(since).await) else { return Ok(()) };
+    for dispute in recent {
         apply_or_log(app, dispute).await;
     }
     let mut after = ChargebackId::new(Uuid::nil());
@@ -73,11 +75,17 @@ pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError
         let Some(last) = open.last() else { return Ok(()) };
         after = last.id;
         for chargeback in &open {
-            if let Some(dispute) = app.payments.dispute(&chargeback.provider_dispute_id).await.map_err(failed)? {
+            let answer = app.payments.dispute(&chargeback.provider_dispute_id).await;
+            let Some(found) = answer_or_log(answer) else { return Ok(()) };
+            if let Some(dispute) = found {
                 apply_or_log(app, dispute).await;
             }
         }
     }
+}
+
+fn answer_or_log<T, E: std::fmt::Display>(answer: Result<T, E>) -> Option<T> {
+    answer.inspect_err(|error| tracing::warn!(%error, "disputes could not be polled, retrying with the next poll")).ok()
 }
 
 /// One dispute that cannot be applied does not keep the others from it.

@@ -3,10 +3,10 @@
 use api::auth::Who::{Admin, Customer, SignedIn, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post};
 use api::problem::Code::{RateLimited, ResourceInUse, StateConflict, TokenExpired};
-use api::scopes::Scope::{AccountRead, AdminRead, SupportWrite};
+use api::scopes::Scope::{AccountRead, AdminRead, SupportWrite, WebhooksWrite};
 use api::tags;
 use platform::limits::Limit;
-use values::AccountRole::Viewer;
+use values::AccountRole::{Technical, Viewer};
 
 use crate::{
     account_managers, audit_log, beta, customers, dashboards, events, inbox, notes, notices, search, staff, tickets,
@@ -178,12 +178,12 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/inbox", inbox::show, "getInbox", "Get inbox of the team")
             .about("Returns how many tickets, intakes, waitlisted accounts, customers in dunning, upstreams, imports, jobs \
                     and suspended CDRs wait for the team; each count stops at 1000. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::DASHBOARDS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::DASHBOARDS),
         get("/admin/search", search::search, "searchAll", "Search customers, calls and documents")
             .about("Finds customers, users, numbers, networks, calls, invoices and tickets by one text, at most 20: names, \
                     addresses, numbers and subjects by how they begin in any letter case, networks, Call-IDs and ids as a \
                     whole. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/dashboard/operational", dashboards::operational,
             "getOperationalDashboard", "Get operational dashboard")
             .about("Returns requests, errors, latency and audit volume of the last hour, day or week. Open to the team \
@@ -198,84 +198,84 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/events", events::list, "listEvents", "List events")
             .about("Lists what happened to the account in the last 30 days, oldest first, without `calls.ended`. There \
                     is always a `next_cursor`, also on the last page, to poll for what comes next. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::EVENTS),
+            .who(Customer).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).under(tags::EVENTS),
         get("/events/stream", events::stream, "streamEvents", "Start event stream")
             .about("Sends events as they happen, as server-sent events with a comment every 15 seconds, until the \
                     token ends; `Last-Event-ID` resumes without a gap, without it the stream begins now. A user can \
                     have 5 streams open on each node. Open to customers.")
-            .who(Customer).limit(Limit::Reads).problems(&[RateLimited, TokenExpired]).under(tags::EVENTS),
+            .who(Customer).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).problems(&[RateLimited, TokenExpired]).under(tags::EVENTS),
         get("/events/{id}", events::show, "getEvent", "Get event")
             .about("Returns one event of the account. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::EVENTS),
+            .who(Customer).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).under(tags::EVENTS),
         get("/webhook-endpoints", webhook_endpoints::list, "listWebhookEndpoints", "List webhook endpoints")
             .about("Lists the URLs that events of the account are sent to, newest first. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::EVENTS),
+            .who(Customer).account_role(Viewer).scope(WebhooksWrite).limit(Limit::Reads).under(tags::EVENTS),
         post("/webhook-endpoints", webhook_endpoints::create, "createWebhookEndpoint", "Create webhook endpoint")
             .about("Creates a URL that events of the account are posted to, signed as Standard Webhooks with the \
                     `secret` that is returned once. It must use https and have a public address; there can be 10. Open \
                     to customers.")
-            .who(Customer).limit(Limit::Writes).audit("webhook_endpoint.create").idempotent()
+            .who(Customer).account_role(Technical).scope(WebhooksWrite).limit(Limit::Writes).audit("webhook_endpoint.create").idempotent()
             .problems(&[StateConflict]).under(tags::EVENTS),
         get("/webhook-endpoints/{id}", webhook_endpoints::show, "getWebhookEndpoint", "Get webhook endpoint")
             .about("Returns a webhook endpoint, without its secret. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::EVENTS),
+            .who(Customer).account_role(Viewer).scope(WebhooksWrite).limit(Limit::Reads).under(tags::EVENTS),
         patch("/webhook-endpoints/{id}", webhook_endpoints::update, "updateWebhookEndpoint", "Update webhook endpoint")
             .about("Changes URL, description or types of events, or disables or enables a webhook endpoint. Enabling \
                     it also sends what was pending. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("webhook_endpoint.update").under(tags::EVENTS),
+            .who(Customer).account_role(Technical).scope(WebhooksWrite).limit(Limit::Writes).audit("webhook_endpoint.update").under(tags::EVENTS),
         delete("/webhook-endpoints/{id}", webhook_endpoints::delete, "deleteWebhookEndpoint", "Delete webhook endpoint")
             .about("Deletes a webhook endpoint; what was pending is not sent any more. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("webhook_endpoint.delete").under(tags::EVENTS),
+            .who(Customer).account_role(Technical).scope(WebhooksWrite).limit(Limit::Writes).audit("webhook_endpoint.delete").under(tags::EVENTS),
         post("/webhook-endpoints/{id}/rotate-secret", webhook_endpoints::rotate_secret,
              "rotateWebhookSecret", "Rotate webhook secret")
             .about("Replaces the secret of a webhook endpoint and returns the new one once. For 24 hours deliveries \
                     carry the signatures of both. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("webhook_endpoint.rotate_secret").idempotent()
+            .who(Customer).account_role(Technical).scope(WebhooksWrite).limit(Limit::Writes).audit("webhook_endpoint.rotate_secret").idempotent()
             .under(tags::EVENTS),
         post("/webhook-endpoints/{id}/test", webhook_endpoints::test, "testWebhookEndpoint", "Test webhook endpoint")
             .about("Sends an event `webhook.test` to a webhook endpoint and returns its delivery, which is attempted \
                     in the background. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("webhook_endpoint.test").problems(&[StateConflict])
+            .who(Customer).account_role(Technical).scope(WebhooksWrite).limit(Limit::Writes).audit("webhook_endpoint.test").problems(&[StateConflict])
             .under(tags::EVENTS),
         get("/webhook-endpoints/{id}/deliveries", webhook_endpoints::list_deliveries,
             "listWebhookDeliveries", "List webhook deliveries")
             .about("Lists the deliveries of a webhook endpoint of the last 30 days with their attempts, newest first. \
                     Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::EVENTS),
+            .who(Customer).account_role(Viewer).scope(WebhooksWrite).limit(Limit::Reads).under(tags::EVENTS),
         get("/webhook-endpoints/{id}/deliveries/{delivery_id}", webhook_endpoints::show_delivery,
             "getWebhookDelivery", "Get webhook delivery")
             .about("Returns a delivery of a webhook endpoint with its attempts. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::EVENTS),
+            .who(Customer).account_role(Viewer).scope(WebhooksWrite).limit(Limit::Reads).under(tags::EVENTS),
         post("/webhook-endpoints/{id}/deliveries/{delivery_id}/retry", webhook_endpoints::retry,
              "retryWebhookDelivery", "Retry webhook delivery")
             .about("Attempts a delivery again at once, whatever its status, with the same `webhook-id`. Open to \
                     customers.")
-            .who(Customer).limit(Limit::Writes).audit("webhook_endpoint.retry").problems(&[StateConflict])
+            .who(Customer).account_role(Technical).scope(WebhooksWrite).limit(Limit::Writes).audit("webhook_endpoint.retry").problems(&[StateConflict])
             .under(tags::EVENTS),
         post("/webhook-endpoints/{id}/replay", webhook_endpoints::replay,
              "replayWebhookEvents", "Replay events to webhook endpoint")
             .about("Sends the events of a period again, each with its `webhook-id`, also those that a webhook endpoint \
                     missed while it was disabled; `only_failed` sends only those whose delivery failed. A period can \
                     have 10,000 events. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("webhook_endpoint.replay").problems(&[StateConflict])
+            .who(Customer).account_role(Technical).scope(WebhooksWrite).limit(Limit::Writes).audit("webhook_endpoint.replay").problems(&[StateConflict])
             .under(tags::EVENTS),
 
         get("/admin/events", events::list_all, "adminListEvents", "List events of all customers")
             .about("Lists what happened to all customers in the last 30 days, oldest first. There is always a \
                     `next_cursor`, to poll for what comes next. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
         get("/admin/events/stream", events::team_stream, "adminStreamEvents", "Start event stream of all customers")
             .about("Sends the events of all customers as they happen, like `GET /events/stream`. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).problems(&[RateLimited, TokenExpired]).under(tags::ADMIN_EVENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).problems(&[RateLimited, TokenExpired]).under(tags::ADMIN_EVENTS),
         get("/admin/events/{id}", events::admin_show, "adminGetEvent", "Get event of any customer")
             .about("Returns one event with the customer it belongs to. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
         get("/admin/webhook-endpoints", webhook_endpoints::team_list,
             "listTeamWebhookEndpoints", "List webhook endpoints of the team")
             .about("Lists the URLs that events of all customers are sent to, newest first. Open to the team (admin or \
                     support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
         post("/admin/webhook-endpoints", webhook_endpoints::team_create,
              "createTeamWebhookEndpoint", "Create webhook endpoint of the team")
             .about("Creates a URL that events of all customers are posted to, signed as Standard Webhooks with the \
@@ -286,7 +286,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/webhook-endpoints/{id}", webhook_endpoints::team_show,
             "getTeamWebhookEndpoint", "Get webhook endpoint of the team")
             .about("Returns a webhook endpoint, without its secret. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
         patch("/admin/webhook-endpoints/{id}", webhook_endpoints::team_update,
               "updateTeamWebhookEndpoint", "Update webhook endpoint of the team")
             .about("Changes URL, description or types of events, or disables or enables a webhook endpoint. Enabling \
@@ -312,11 +312,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             "listTeamWebhookDeliveries", "List webhook deliveries of the team")
             .about("Lists the deliveries of a webhook endpoint of the last 30 days with their attempts, newest first. \
                     Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
         get("/admin/webhook-endpoints/{id}/deliveries/{delivery_id}", webhook_endpoints::team_show_delivery,
             "getTeamWebhookDelivery", "Get webhook delivery of the team")
             .about("Returns a delivery of a webhook endpoint with its attempts. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_EVENTS),
         post("/admin/webhook-endpoints/{id}/deliveries/{delivery_id}/retry", webhook_endpoints::team_retry,
              "retryTeamWebhookDelivery", "Retry webhook delivery of the team")
             .about("Attempts a delivery again at once, whatever its status, with the same `webhook-id`. Admins only.")

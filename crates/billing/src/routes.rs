@@ -125,7 +125,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             "getAutoRechargeOfCustomer", "Get auto-recharge settings of a customer")
             .about("Returns whether, below which balance, by how much and from which card a customer's balance is \
                     recharged. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
         get("/admin/payments", payments::list_payments, "listPayments", "List payments of all customers")
             .about("Lists the payments of all customers, top-ups and auto-recharges, newest first. Open to the team \
                     (admin or support).")
@@ -139,11 +139,11 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/chargebacks", chargebacks::list, "listChargebacks", "List chargebacks")
             .about("Lists the payments that a card's bank disputes or disputed, newest first, with the filters \
                     `status` and `customer_id`. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
         get("/admin/chargebacks/{id}", chargebacks::show, "getChargeback", "Get chargeback")
             .about("Returns a chargeback. Its dispute is answered at the payment provider. Open to the team (admin or \
                     support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
 
         get("/admin/invoices", invoices::list_all, "adminListInvoices", "List invoices of all customers")
             .about("Lists the invoices of all customers with their credit notes, newest first. Open to the team (admin \

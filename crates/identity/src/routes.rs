@@ -308,12 +308,12 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/me/notification-preferences", notifications::preferences,
             "getNotificationPreferences", "Get notification preferences")
             .about("Returns which urgent notifications the caller gets by mail too. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::NOTIFICATIONS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::NOTIFICATIONS),
         put("/me/notification-preferences", notifications::set_preferences,
             "setNotificationPreferences", "Set notification preferences")
             .about("Sets which urgent notifications the caller gets by mail too; a code that is left out is mailed. Other \
                     users of the account have their own preferences. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("notification_preferences.set").under(tags::NOTIFICATIONS),
+            .who(Customer).account_role(Viewer).limit(Limit::Writes).audit("notification_preferences.set").under(tags::NOTIFICATIONS),
 
         get("/files/{token}", downloads::download, "downloadFile", "Download file by signed link")
             .about("Streams the file of a signed link, such as an invoice or an export. A link that expired or was \
@@ -420,7 +420,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             "listLedgerEntriesOfCustomer", "List ledger entries of a customer")
             .about("Lists every movement of a customer's balance as the customer sees it, newest first. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         get("/admin/customers/{id}/balance-limits", balance::show_limits,
             "getCustomerBalanceLimits", "Get balance limits of a customer")
             .about("Returns the minimum that must stay on a customer's balance and the threshold of its portal's \

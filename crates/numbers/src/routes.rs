@@ -110,16 +110,16 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/customers/{id}/trunks", trunks::list_of_customer, "listTrunksOfCustomer", "List trunks of a customer")
             .about("Lists a customer's SIP trunks as the customer sees them, newest first. Open to the team (admin or \
                     support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/customers/{id}/numbers", rented::list_of_customer,
             "listNumbersOfCustomer", "List numbers of a customer")
             .about("Lists the DIDs that a customer rents, newest first, or by number with `q`. Open to the team (admin or \
                     support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/customers/{id}/orders", orders::list_of_customer,
             "listNumberOrdersOfCustomer", "List number orders of a customer")
             .about("Lists a customer's number orders, newest first. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/trunks", trunks::list_all, "listCustomerTrunks", "List trunks of customers")
             .about("Lists the trunks of all customers, or of one, newest first. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),

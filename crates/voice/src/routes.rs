@@ -28,17 +28,17 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/calls", calls::list_own_live, "listOwnLiveCalls", "List live calls of the account")
             .about("Lists the account's live calls, newest first. A page looks at 10,000 calls at most, so with filters it \
                     can be short and still have a `next_cursor`. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         post("/calls/simulate", calls::simulate, "simulateCall", "Simulate call")
             .about("Returns what a switch would be answered for a call from one of the account's trunks now: whether it \
                     may begin, why not, its rate and its first reservation. Nothing is reserved or counted. Open to \
                     customers.")
-            .who(Customer).limit(Limit::Writes).audit("call.simulate").under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Writes).audit("call.simulate").under(tags::CDRS),
         get("/usage", cdrs::usage, "getUsage", "Get usage over time")
             .about("Returns attempts, answered calls, minutes, charges, ASR and ACD of the account's calls by hour or day, \
                     all together or by destination, country or trunk. A response has at most 5000 points; what does not \
                     fit is summed up in `other`. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
 
         get("/rates", rates::list, "listRates", "List rates")
             .about("Lists the sell rates by prefix. With `country` or `q` a page can be short or empty and still have \
@@ -104,7 +104,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             "getFraudCapsOfCustomer", "Get fraud caps of a customer")
             .about("Returns the maximum spend per UTC day and the maximum rate per minute of a customer's calls. Open to \
                     the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::LIVE_CALLS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::LIVE_CALLS),
         get("/admin/calls", calls::list_live, "listLiveCalls", "List live calls")
             .about("Lists the live calls of all customers, newest first. A page looks at 10,000 calls at most, so with \
                     filters it can be short and still have a `next_cursor`. Open to the team (admin or support).")
@@ -191,7 +191,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("cdr.drop").under(tags::ADMIN_CDRS),
         get("/admin/cdrs/exports", cdrs::list_team_exports, "adminListCdrExports", "List CDR exports of the team")
             .about("Lists the team's CDR exports, newest first. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         post("/admin/cdrs/exports", cdrs::create_team_export, "adminCreateCdrExport", "Create CDR export of all customers")
             .about("Queues an export of the CDRs of all customers, or of those that `filters` match, with customer, \
                     upstream, cost and margin, at most 366 days and ten exports an hour. Poll `GET \
@@ -200,12 +200,12 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/cdrs/exports/{id}", cdrs::show_team_export, "adminGetCdrExport", "Get CDR export of the team")
             .about("Returns the status of a CDR export of the team and, once it is `ready`, a download link valid for 15 \
                     minutes; the file expires after 7 days. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/traffic", cdrs::traffic, "getTraffic", "Get traffic over time")
             .about("Returns attempts, answered calls, minutes, charges, cost, margin, ASR and ACD of all customers' calls by \
                     hour or day, all together or by destination, country, trunk, customer or upstream. A response has at \
                     most 5000 points; what does not fit is summed up in `other`. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/cdrs/{id}", cdrs::admin_show, "adminGetCdr", "Get CDR of any customer")
             .about("Returns a CDR with its cost and margin, and the rate deck, markup and exchange rate that its price \
                     follows from. Open to the team (admin or support).")

@@ -1,15 +1,14 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run release call test check bench build-times faults sbom openapi access-table clients rust nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients
+.PHONY: help demo run release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# A profile of its own, so that a first start waits neither for the release build nor for that of the tests.
 demo: rust ## fill an empty database with three months of sample data (ARGS="--days 30 --seed 7")
-	cargo run --locked --profile quick --bin trunkline -- demo $(ARGS)
+	cargo run --locked --bin trunkline -- demo $(ARGS)
 
 run: rust ## build and start the service (ARGS="--config trunkline.toml" is passed on)
-	cargo run --locked --profile quick --bin trunkline -- serve $(ARGS)
+	cargo run --locked --bin trunkline -- serve $(ARGS)
 
 release: rust ## build the binary that is shipped and measured, target/release/trunkline
 	cargo build --locked --release --bin trunkline
@@ -19,7 +18,7 @@ call: rust deps-sip ## place a real call through Kamailio and show its CDR, its 
 	cargo build --locked --bin trunkline
 	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
 
-test: nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
+test: nextest deps ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
 LINT ?= cargo clippy --locked --all-targets -- -D warnings
@@ -57,6 +56,12 @@ rust:
 
 nextest: rust
 	@cargo nextest --version > /dev/null 2>&1 || env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo install cargo-nextest --locked
+
+deps: deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients ## install what the tests use besides Rust
+
+# Installs the server, and shows that it starts.
+deps-postgres:
+	@tools/with-postgres true
 
 # SMTP server of the mail tests, run as /usr/bin/python3 -m aiosmtpd.
 deps-smtp:

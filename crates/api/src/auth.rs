@@ -206,8 +206,12 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, ip: I
     })
 }
 
-/// When the caller's token expires; none if it was revoked meanwhile. For responses that outlive the request.
+/// Until when the caller may be served; none if the token or key was revoked or has expired meanwhile. For responses that
+/// outlive the request.
 pub async fn valid_until(conn: &mut Conn, caller: &Principal) -> Result<Option<Time>, Problem> {
+    if let Some(key) = &caller.key {
+        return Ok(api_keys::valid_until(conn, key.id).await?);
+    }
     let live: Option<(Time,)> = conn
         .opt(
             sql!(

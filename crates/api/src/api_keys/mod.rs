@@ -20,7 +20,7 @@ use super::endpoint::Endpoint;
 use super::input::sha256;
 use super::problem::Problem;
 use super::scopes::Scope;
-use db::{Conn, Entropy};
+use db::{Conn, DbError, Entropy};
 use platform::app::App;
 use store::CallerRow;
 use values::{AccountRole, Role, Time};
@@ -34,6 +34,8 @@ const CHECKSUM_CHARS: usize = 6;
 const SHOWN_CHARS: usize = 6;
 /// How exact `last_used_at` is: a key in constant use is written once in this time.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a response to a key without an expiry may go on.
+const MAX_RESPONSE: Duration = Duration::from_secs(24 * 3600);
 
 /// A new key, as its owner sees it once.
 pub struct Secret {
@@ -145,6 +147,14 @@ pub async fn authenticate(conn: &mut Conn, token: &str, ip: IpAddr) -> Result<Pr
         must_enroll: false,
         key: Some(KeyCaller { id: row.id, name: row.name, scopes: row.scopes.0, last_used_at: row.last_used_at }),
     })
+}
+
+/// Until when a response may go on that outlives its request, at most a day; none if the key was revoked or has expired.
+pub async fn valid_until(conn: &mut Conn, key: ApiKeyId) -> Result<Option<Time>, DbError> {
+    let now = conn.now();
+    let limit = now.plus(MAX_RESPONSE);
+    let expires_at = store::find_expiry(conn, key).await?.map(|expires_at| expires_at.unwrap_or(limit).min(limit));
+    Ok(expires_at.filter(|expires_at| now < *expires_at))
 }
 
 /// Records the use of a key. A failure is logged only: it must not fail the request.

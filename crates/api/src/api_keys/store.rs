@@ -69,6 +69,13 @@ pub async fn find_caller(conn: &mut Conn, hash: &[u8]) -> Result<Option<CallerRo
     .await
 }
 
+/// When a key expires, if it does; none if it was revoked.
+pub async fn find_expiry(conn: &mut Conn, id: ApiKeyId) -> Result<Option<Option<Time>>, DbError> {
+    let found: Option<(Option<Time>,)> =
+        conn.opt(sql!("SELECT expires_at FROM api_keys WHERE id = $1 AND revoked_at IS NULL"), params![id]).await?;
+    Ok(found.map(|(expires_at,)| expires_at))
+}
+
 pub async fn insert(conn: &mut Conn, key: &NewApiKey) -> Result<(), DbError> {
     insert!(
         conn,

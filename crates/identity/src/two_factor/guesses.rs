@@ -42,7 +42,10 @@ pub async fn count(ctx: &RequestCtx, user: UserId) -> Result<(), Problem> {
                 let until = store::must_wait_until(conn, *user).await?.unwrap_or(ctx.now);
                 return Ok::<_, Problem>(Some(until.since(ctx.now)));
             };
-            store::wait_until(conn, *user, ctx.now.plus(wait_after(guesses))).await?;
+            // A free guess leaves the wait alone, or a parallel one that arrived a moment earlier would be refused.
+            if guesses >= FREE_GUESSES {
+                store::wait_until(conn, *user, ctx.now.plus(wait_after(guesses))).await?;
+            }
             // All before this one were wrong.
             if guesses == FREE_GUESSES + 1 {
                 notify::send(conn, ctx, *user, FactorChange::WrongCodes).await?;

@@ -62,6 +62,11 @@ pub const CLOCK_SECRET: &str = "9e62a1d98d9905402688ddfca30c268d3048fd10449aa299
 pub const JWT_SECRET: &str = "cf5298d7b238e0e37cda32c3f07b4e6985732a2fe43986daf22b94a79cb8e59b";
 pub const MASTER_SECRET: &str = "90651caee0bf636882ece7159ff273374e7c1584d5fc19cc42617af39c1f95c1";
 
+/// A client without TLS: reading the system's certificates is slow.
+pub fn plain_http() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
+}
+
 /// One service, or several on one database.
 pub struct World {
     pub node: Running,
@@ -97,6 +102,8 @@ impl World {
             ("TRUNKLINE_LISTEN", "127.0.0.1:0"),
             ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0"),
             ("TRUNKLINE_DRAIN_SECONDS", "0"),
+            // PostgreSQL spends more on opening a connection than most tests do on using it.
+            ("TRUNKLINE_DATABASE_CONNECTIONS", "6"),
             ("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN),
             ("TRUNKLINE_SWITCH_SECRET", SWITCH_SECRET),
             ("TRUNKLINE_CLOCK_SECRET", CLOCK_SECRET),
@@ -142,8 +149,7 @@ impl World {
         let client = if settings.switch_tls.has_files() {
             platform::edge::http_client(&settings.switch_tls, PATIENCE).unwrap()
         } else {
-            // No TLS here, and reading the system's certificates is slow.
-            reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
+            plain_http()
         };
         World { node, folder, database_url, client, settings: names }
     }
@@ -169,7 +175,7 @@ impl World {
 
     /// A caller of the operations port without the switch secret.
     pub fn anyone_at_operations(&self) -> Client {
-        Client::new(reqwest::Client::builder().no_proxy().build().unwrap(), format!("http://{}", self.node.ops), None)
+        Client::new(plain_http(), format!("http://{}", self.node.ops), None)
     }
 
     pub async fn bootstrap(&self, email: &str) -> client::Answer {

@@ -82,7 +82,7 @@ impl Process {
             _words: words,
             public: public.expect("the service came up"),
             ops: ops.expect("the service came up"),
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            http: super::plain_http(),
             switch_secret: std::fs::read_to_string(folder.join("secrets/switch")).unwrap(),
         }
     }

@@ -13,6 +13,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
 use db::{Clock, Db, DbOptions, Entropy, MIGRATIONS, sqlite_ddl};
 use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 use uuid::Uuid;
@@ -25,9 +26,9 @@ macro_rules! both {
         mod sqlite {
             $(
                 $(#[$meta])*
-                #[tokio::test(flavor = "multi_thread")]
-                async fn $name() {
-                    $crate::world::engines::TestDb::sqlite().await.run(async |db| super::$name(db).await).await;
+                #[test]
+                fn $name() {
+                    $crate::world::engines::on_sqlite(|db| Box::pin(super::$name(db)));
                 }
             )*
         }
@@ -35,9 +36,9 @@ macro_rules! both {
         mod postgres {
             $(
                 $(#[$meta])*
-                #[tokio::test(flavor = "multi_thread")]
-                async fn $name() {
-                    $crate::world::engines::TestDb::postgres().await.run(async |db| super::$name(db).await).await;
+                #[test]
+                fn $name() {
+                    $crate::world::engines::on_postgres(|db| Box::pin(super::$name(db)));
                 }
             )*
         }
@@ -54,15 +55,32 @@ macro_rules! postgres {
         mod postgres_only {
             $(
                 $(#[$meta])*
-                #[tokio::test(flavor = "multi_thread")]
-                async fn $name() {
-                    $crate::world::engines::TestDb::postgres().await.run(async |db| super::$name(db).await).await;
+                #[test]
+                fn $name() {
+                    $crate::world::engines::on_postgres(|db| Box::pin(super::$name(db)));
                 }
             )*
         }
     };
 }
 pub(crate) use postgres;
+
+/// A test, as a plain function: generic code would be compiled once for each of them.
+type Test = for<'a> fn(&'a TestDb) -> LocalBoxFuture<'a, ()>;
+
+/// Runs a test with a new SQLite database.
+pub fn on_sqlite(test: Test) {
+    block_on(Box::pin(async move { TestDb::sqlite().await.run(async |db| test(db).await).await }));
+}
+
+/// Runs a test with a new PostgreSQL database.
+pub fn on_postgres(test: Test) {
+    block_on(Box::pin(async move { TestDb::postgres().await.run(async |db| test(db).await).await }));
+}
+
+fn block_on(test: LocalBoxFuture<'_, ()>) {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(test);
+}
 
 /// A migrated database of one test.
 pub struct TestDb {

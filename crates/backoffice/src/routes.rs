@@ -63,6 +63,11 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/customers/{id}/users", staff::list_of_customer, "listCustomerUsers", "List users of a customer")
             .about("Lists the users who sign in for a customer, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        get("/admin/customers/{id}/webhook-endpoints", webhook_endpoints::list_of_customer,
+            "listWebhookEndpointsOfCustomer", "List webhook endpoints of a customer")
+            .about("Lists the URLs that events of a customer are sent to, without their secrets, newest first. Open to \
+                    the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         post("/admin/customers/{id}/users/{user_id}/sign-out", staff::sign_out_user,
              "signOutCustomerUser", "Sign out a customer's user")
             .about("Ends all sessions of a customer's user and revokes its tokens at once; the user is told by mail and \

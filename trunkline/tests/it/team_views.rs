@@ -112,9 +112,12 @@ both! {
         let customer = &scene.customer;
         let caps = json!({"max_spend_per_day": {"amount_minor": 4200, "currency": "EUR"}, "max_rate_per_minute": {"amount": "0.07", "currency": "EUR"}});
         customer.call(reqwest::Method::PUT, "/fraud-caps", Some(caps)).await.ok();
+        let key = json!({"name": "Billing export", "scopes": ["calls:read"]});
+        customer.post("/account/api-keys", key).await.expect(201);
         let team = scene.world.minted(Role::Support).await;
         for (own, of_team) in [
-            ("/trunks", "trunks"), ("/numbers", "numbers"), ("/numbers/orders", "orders"), ("/account/ledger", "ledger"),
+            ("/account/api-keys", "api-keys"), ("/webhook-endpoints", "webhook-endpoints"), ("/trunks", "trunks"),
+            ("/numbers", "numbers"), ("/numbers/orders", "orders"), ("/account/ledger", "ledger"),
             ("/fraud-caps", "fraud-caps"), ("/account/auto-recharge", "auto-recharge"),
         ] {
             let seen = team.get(&format!("/admin/customers/{}/{of_team}", customer.account_id)).await.ok();

@@ -13,6 +13,8 @@ use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path, PathPair};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
+use identity::onboarding;
+use values::AccountId;
 
 fn owner(caller: &Principal) -> Owner {
     Owner { account: caller.account_id, is_team: false }
@@ -24,6 +26,16 @@ pub async fn list(
 ) -> Result<Page<WebhookEndpoint>, Problem> {
     let owner = owner(ctx.principal()?);
     endpoints::list(ctx, owner, listing).await
+}
+
+/// The same for the team, of any customer.
+pub async fn list_of_customer(
+    mut ctx: ReadCtx,
+    Path(account): Path<AccountId>,
+    listing: Listing<Unfiltered, NewestFirst<EndpointId>>,
+) -> Result<Page<WebhookEndpoint>, Problem> {
+    onboarding::require_customer(&mut ctx, account).await?;
+    endpoints::list(ctx, Owner { account, is_team: false }, listing).await
 }
 
 pub async fn show(ctx: ReadCtx, Path(id): Path<EndpointId>) -> Result<Json<WebhookEndpoint>, Problem> {

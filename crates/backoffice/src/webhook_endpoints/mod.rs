@@ -25,7 +25,8 @@ pub use admin::{
     show_delivery as team_show_delivery, test as team_test, update as team_update,
 };
 pub use customer::{
-    create, delete, list, list_deliveries, replay, retry, rotate_secret, show, show_delivery, test, update,
+    create, delete, list, list_deliveries, list_of_customer, replay, retry, rotate_secret, show, show_delivery, test,
+    update,
 };
 pub use deliver::{DELIVER, deliver_job};
 pub use publish::publish;

@@ -6,7 +6,7 @@
 
 mod types;
 
-use crate::accounts;
+use crate::{accounts, onboarding};
 use api::answer::{Created, Json, NoContent};
 use api::api_keys::{self as keys, ApiKeyId, ApiKeyRow, NewApiKey, Secret};
 use api::checks::Checked;
@@ -52,7 +52,25 @@ pub async fn list(
     listing: Listing<Unfiltered, NewestFirst<ApiKeyId>>,
 ) -> Result<Page<ApiKey>, Problem> {
     let account = ctx.principal()?.account_id;
-    let rows = keys::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
+    page_of(&mut ctx, account, listing).await
+}
+
+/// The same for the team, of any customer.
+pub async fn list_of_customer(
+    mut ctx: ReadCtx,
+    Path(customer): Path<AccountId>,
+    listing: Listing<Unfiltered, NewestFirst<ApiKeyId>>,
+) -> Result<Page<ApiKey>, Problem> {
+    onboarding::require_customer(&mut ctx, customer).await?;
+    page_of(&mut ctx, customer, listing).await
+}
+
+async fn page_of(
+    conn: &mut Conn,
+    account: AccountId,
+    listing: Listing<Unfiltered, NewestFirst<ApiKeyId>>,
+) -> Result<Page<ApiKey>, Problem> {
+    let rows = keys::list(conn, account, listing.before(), listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at, row.id), ApiKey::from)
 }
 

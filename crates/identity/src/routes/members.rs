@@ -1,8 +1,9 @@
 //! Who acts for an account: its users and its API keys, and the keys of the team.
 
-use api::auth::Who::{Admin, Customer};
+use api::auth::Who::{Admin, Customer, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post};
 use api::problem::Code::{NotFound, StateConflict};
+use api::scopes::Scope::AdminRead;
 use api::tags;
 use platform::limits::Limit;
 use values::AccountRole::{Owner, Technical, Viewer};
@@ -47,6 +48,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Revokes a key; every node refuses it from then on. Open to owners and technical users.")
             .who(Customer).account_role(Technical).limit(Limit::Writes).audit("api_key.remove").recent_sign_in().under(tags::ACCOUNT),
 
+        get("/admin/customers/{id}/api-keys", api_keys::list_of_customer,
+            "listApiKeysOfCustomer", "List API keys of a customer")
+            .about("Lists the API keys of a customer, without their secrets, newest first. Open to the team (admin or \
+                    support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/api-keys", api_keys::admin_list, "listTeamApiKeys", "List API keys of the team")
             .about("Lists the API keys of the team without their secrets, newest first. Admins only.")
             .who(Admin).limit(Limit::Reads).under(tags::ADMIN_ACCESS),

@@ -61,6 +61,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("GET", "/admin/customers/{id}/orders", |world| Box::pin(async move { view(world, "orders").await })),
     ("GET", "/admin/customers/{id}/ledger", |world| Box::pin(async move { view(world, "ledger").await })),
     ("GET", "/admin/customers/{id}/fraud-caps", |world| Box::pin(async move { view(world, "fraud-caps").await })),
+    ("GET", "/admin/customers/{id}/api-keys", |world| Box::pin(async move { view(world, "api-keys").await })),
+    ("GET", "/admin/customers/{id}/webhook-endpoints", |world| Box::pin(async move {
+        view(world, "webhook-endpoints").await
+    })),
     ("GET", "/admin/customers/{id}/auto-recharge", |world| Box::pin(async move { view(world, "auto-recharge").await })),
     ("GET", "/admin/customers/{id}/vat/proof-documents", |world| Box::pin(async move {
         let customer = customer(world).await;

@@ -28,8 +28,10 @@ use identity::events::{self, EventFilter, EventId};
 use platform::event_feed::{FeedBatch, StreamPlace};
 use values::Time;
 
-/// How often a quiet stream says that it is alive, and checks its token.
+/// How often a stream says that it is alive, and checks its token.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How old the last check of the token may be when events are sent.
+const MAX_CHECK_AGE: Duration = Duration::from_secs(5);
 /// Events that a stream reads at once while it is behind.
 const PAGE: i64 = 200;
 /// Seconds after which a user with too many streams may try again.
@@ -57,6 +59,7 @@ async fn open(mut ctx: ReadCtx, audience: Audience, position: i64) -> Result<Eve
     let caller = ctx.principal()?.clone();
     let expired = || Problem::token_expired("The access token has expired. Refresh it with POST /v1/auth/refresh.");
     let expires_at = auth::valid_until(&mut ctx, &caller).await?.ok_or_else(expired)?;
+    let checked_at = ctx.now();
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let feed = &request.app.event_feed;
@@ -73,6 +76,7 @@ async fn open(mut ctx: ReadCtx, audience: Audience, position: i64) -> Result<Eve
         batches,
         closing,
         expires_at,
+        checked_at,
         heartbeat,
         _place: place,
     };
@@ -97,6 +101,7 @@ struct Follower {
     batches: broadcast::Receiver<Arc<FeedBatch>>,
     closing: watch::Receiver<bool>,
     expires_at: Time,
+    checked_at: Time,
     heartbeat: Interval,
     _place: StreamPlace,
 }
@@ -116,6 +121,12 @@ async fn is_true(watched: &mut watch::Receiver<bool>) {
 impl Follower {
     /// What is sent next; none when the stream ends.
     async fn next(&mut self) -> Option<Bytes> {
+        let sent = self.wait().await?;
+        let age = self.request.app.clock.now().since(self.checked_at);
+        (age < MAX_CHECK_AGE || self.is_token_valid().await).then_some(sent)
+    }
+
+    async fn wait(&mut self) -> Option<Bytes> {
         loop {
             if *self.closing.borrow() || self.request.app.clock.now() >= self.expires_at {
                 return None;
@@ -140,8 +151,7 @@ impl Follower {
                 }
                 Wake::Batch(Err(RecvError::Lagged(_))) => self.is_behind = true,
                 Wake::Batch(Err(RecvError::Closed)) => return None,
-                Wake::Heartbeat if self.is_token_valid().await => return Some(Bytes::from_static(b":\n\n")),
-                Wake::Heartbeat => return None,
+                Wake::Heartbeat => return Some(Bytes::from_static(b":\n\n")),
             }
         }
     }
@@ -198,8 +208,9 @@ impl Follower {
     }
 
     /// False once the token has expired or was revoked. A database that does not answer ends no stream.
-    async fn is_token_valid(&self) -> bool {
+    async fn is_token_valid(&mut self) -> bool {
         let Ok(mut reader) = self.request.app.db.read().await else { return true };
+        self.checked_at = reader.now();
         auth::valid_until(&mut reader, &self.caller).await.map_or(true, |until| until.is_some())
     }
 }

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use reqwest::Method;
+use serde_json::json;
 
 use crate::world::World;
 use crate::world::client::Client;
@@ -147,6 +148,30 @@ both! {
         world.advance(901).await;
         create_trunk(&*world.sign_in(CORA).await, "too late").await;
         assert_eq!(stream.event().await, None);
+        world.end().await;
+    }
+
+    async fn a_stream_ends_when_its_session_or_key_is_revoked(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer(CORA).await;
+        let key = json!({"name": "Monitor", "scopes": ["account:read"]});
+        let key = cora.post("/account/api-keys", key).await.expect(201);
+        let phone = world.sign_in(CORA).await;
+        let mut by_key = Stream::open(&world.bearing(key["secret"].as_str().unwrap()), None).await;
+        let mut by_session = Stream::open(&phone, None).await;
+        create_trunk(&cora, "before").await;
+        assert_eq!((by_key.names(1).await, by_session.names(1).await), (vec!["before".to_owned()], vec!["before".to_owned()]));
+
+        let id = key["id"].as_str().unwrap();
+        cora.delete(&format!("/account/api-keys/{id}")).await.expect(204);
+        for session in cora.get("/me/sessions").await.ok()["data"].as_array().unwrap() {
+            if session["current"] == false {
+                cora.delete(&format!("/me/sessions/{}", session["id"].as_str().unwrap())).await.expect(204);
+            }
+        }
+        world.advance(5).await;
+        create_trunk(&cora, "after").await;
+        assert_eq!((by_key.event().await, by_session.event().await), (None, None));
         world.end().await;
     }
 

@@ -44,6 +44,8 @@ both! {
         assert_eq!(jumps.len(), 1, "{jumps:?}");
         assert_eq!((&jumps[0]["spend"]["amount_minor"], &jumps[0]["average"]["amount_minor"]), (&json!(2800), &json!(200)));
         assert!(jumps[0]["hour"].as_str().unwrap().ends_with("T09:00:00Z"), "{}", jumps[0]);
+        let mails = scene.world.mails().await;
+        assert_eq!(mails.iter().filter(|mail| mail.subject.starts_with("Unusual spending: ")).count(), 1);
         scene.end().await;
     }
 

@@ -8,47 +8,98 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::world::engines::TestDb;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::world::engines::{TestDb, postgres};
 use crate::world::process::{Process, run};
 
-/// Runs schemathesis against demo data with this role; it must find nothing.
-async fn fuzz(db: &TestDb, who: &str, surface: [&str; 2]) {
-    let (folder, root) = (tempfile::tempdir().unwrap(), Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-    let filled = run(db, folder.path(), &[], &["demo", "--days", "7", "--calls", "500"]);
-    assert!(filled.status.success(), "{}", String::from_utf8_lossy(&filled.stderr));
-    let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_SELLER_VAT_ID", "NL123456782B90")];
-    let service = Process::serve(db, folder.path(), &settings);
-    let client = service.sign_in(who).await;
+const CUSTOMER: &str = "katja@kanaal.example";
+const ADMIN: &str = "ada@carrier.example";
+const NOT_THE_TEAM: [&str; 2] = ["--exclude-path-regex", "^/admin"];
+const THE_TEAM: [&str; 2] = ["--include-path-regex", "^/admin"];
+const ALL: [&str; 4] = ["Examples", "Coverage", "Fuzzing", "Stateful"];
 
-    let found = Command::new(root.join("target/schemathesis/bin/st"))
-        .current_dir(folder.path())
-        .arg("--config-file")
-        .arg(root.join("trunkline/tests/fuzz/schemathesis.toml"))
-        .args(["run", &format!("{}/v1/openapi.json", service.address()), "--no-color", "--workers", "1"])
-        .args(["--phases", "examples,coverage,fuzzing,stateful"])
-        .args(["--header", &format!("Authorization: Bearer {}", client.token())])
-        .args(surface)
-        .output()
-        .expect("schemathesis is there: run make test");
-    let told = String::from_utf8_lossy(&found.stdout);
-    assert!(found.status.success(), "{told}\n{}", String::from_utf8_lossy(&found.stderr));
-    assert!(["Examples", "Coverage", "Fuzzing", "Stateful"].iter().all(|phase| told.contains(phase)), "{told}");
-    // Had it lost its session on the way, everything after would have been refused alike.
-    client.get("/me").await.ok();
-    for proof in [["ledger", "verify"], ["cdrs", "verify"], ["audit", "verify"]] {
-        let proved = run(db, folder.path(), &[], &proof);
-        assert!(proved.status.success(), "{}", String::from_utf8_lossy(&proved.stderr));
+/// A service with demo data.
+struct Target<'a> {
+    db: &'a TestDb,
+    folder: TempDir,
+    service: Process,
+}
+
+impl Target<'_> {
+    fn start(db: &TestDb) -> Target<'_> {
+        let folder = tempfile::tempdir().unwrap();
+        let filled = run(db, folder.path(), &[], &["demo", "--days", "7", "--calls", "500"]);
+        assert!(filled.status.success(), "{}", String::from_utf8_lossy(&filled.stderr));
+        let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_SELLER_VAT_ID", "NL123456782B90")];
+        let service = Process::serve(db, folder.path(), &settings);
+        Target { db, folder, service }
+    }
+
+    /// Runs schemathesis with this token; it must find nothing.
+    fn fuzz(&self, token: &str, phases: &[&str], surface: [&str; 2]) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let found = Command::new(root.join("target/schemathesis/bin/st"))
+            .current_dir(self.folder.path())
+            .arg("--config-file")
+            .arg(root.join("trunkline/tests/fuzz/schemathesis.toml"))
+            .args(["run", &format!("{}/v1/openapi.json", self.service.address()), "--no-color", "--workers", "1"])
+            .args(["--phases", &phases.join(",").to_lowercase()])
+            .args(["--header", &format!("Authorization: Bearer {token}")])
+            .args(surface)
+            .output()
+            .expect("schemathesis is there: run make test");
+        let told = String::from_utf8_lossy(&found.stdout);
+        assert!(found.status.success(), "{told}\n{}", String::from_utf8_lossy(&found.stderr));
+        assert!(phases.iter().all(|phase| told.contains(phase)), "{told}");
+    }
+
+    /// The same as a user, in every phase.
+    async fn fuzz_as(&self, who: &str, surface: [&str; 2]) {
+        let client = self.service.sign_in(who).await;
+        self.fuzz(client.token(), &ALL, surface);
+        // Had it lost its session on the way, everything after would have been refused alike.
+        client.get("/me").await.ok();
+    }
+
+    /// The same with an API key: the bodies are those that users send, so a sample of them is enough.
+    async fn fuzz_with_key(&self, who: &str, path: &str, scopes: &[&str], surface: [&str; 2]) {
+        let client = self.service.sign_in(who).await;
+        let key = client.post(path, json!({"name": "Fuzzer", "scopes": scopes})).await.expect(201);
+        self.fuzz(key["secret"].as_str().unwrap(), &["Examples", "Fuzzing"], surface);
+    }
+
+    fn verify(self) {
+        for proof in [["ledger", "verify"], ["cdrs", "verify"], ["audit", "verify"]] {
+            let proved = run(self.db, self.folder.path(), &[], &proof);
+            assert!(proved.status.success(), "{}", String::from_utf8_lossy(&proved.stderr));
+        }
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_response_to_a_customer_conforms_to_the_openapi_document() {
-    let test = async |db: &TestDb| fuzz(db, "katja@kanaal.example", ["--exclude-path-regex", "^/admin"]).await;
-    TestDb::postgres().await.run(test).await;
-}
+postgres! {
+    async fn every_response_to_a_customer_conforms_to_the_openapi_document(db) {
+        let target = Target::start(db);
+        target.fuzz_as(CUSTOMER, NOT_THE_TEAM).await;
+        target.verify();
+    }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_response_to_an_admin_conforms_to_the_openapi_document() {
-    let test = async |db: &TestDb| fuzz(db, "ada@carrier.example", ["--include-path-regex", "^/admin"]).await;
-    TestDb::postgres().await.run(test).await;
+    async fn every_response_to_an_admin_conforms_to_the_openapi_document(db) {
+        let target = Target::start(db);
+        target.fuzz_as(ADMIN, THE_TEAM).await;
+        target.verify();
+    }
+
+    async fn every_response_to_an_api_key_conforms_to_the_openapi_document(db) {
+        let target = Target::start(db);
+        let scopes = [
+            "account:read", "billing:read", "billing:write", "trunks:read", "trunks:write", "numbers:read",
+            "numbers:write", "calls:read", "rates:read", "support:write", "webhooks:write",
+        ];
+        target.fuzz_with_key(CUSTOMER, "/account/api-keys", &scopes, NOT_THE_TEAM).await;
+        let scopes = ["admin:read", "rates:write", "cdrs:write"];
+        target.fuzz_with_key(ADMIN, "/admin/api-keys", &scopes, THE_TEAM).await;
+        target.verify();
+    }
 }

@@ -132,10 +132,9 @@ async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Re
                 return Some(Received { headers, body });
             }
         }
-        let mut part = [0; 16 * 1024];
-        match stream.read(&mut part).await {
-            Ok(0) | Err(_) => return None,
-            Ok(length) => buffer.extend_from_slice(&part[..length]),
+        if stream.read_buf(buffer).await.is_ok_and(|length| length > 0) {
+            continue;
         }
+        return None;
     }
 }

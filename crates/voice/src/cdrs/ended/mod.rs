@@ -9,6 +9,7 @@ mod store;
 pub use store::{assign, is_waiting, load, purge, waiting};
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::row::CdrRow;
 use db::{Conn, DbError};
@@ -22,8 +23,8 @@ pub async fn queue(conn: &mut Conn, cdrs: &[&CdrRow]) -> Result<(), DbError> {
     let mut wanted: BTreeMap<AccountId, bool> = BTreeMap::new();
     for cdr in cdrs {
         let account = cdr.terms.account_id;
-        if !wanted.contains_key(&account) {
-            wanted.insert(account, store::is_wanted(conn, account).await?);
+        if let Entry::Vacant(entry) = wanted.entry(account) {
+            entry.insert(store::is_wanted(conn, account).await?);
         }
     }
     let is_wanted = |cdr: &&&CdrRow| wanted.get(&cdr.terms.account_id).copied().unwrap_or_default();

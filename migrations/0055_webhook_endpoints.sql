@@ -22,8 +22,7 @@ CREATE TABLE webhook_endpoints (
 );
 CREATE INDEX webhook_endpoints_account ON webhook_endpoints (account_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX webhook_endpoints_team ON webhook_endpoints (created_at, id) WHERE is_team AND deleted_at IS NULL;
-CREATE INDEX webhook_endpoints_calls ON webhook_endpoints (account_id)
-    WHERE wants_calls AND is_enabled AND deleted_at IS NULL;
+CREATE INDEX webhook_endpoints_calls ON webhook_endpoints (account_id) WHERE wants_calls AND deleted_at IS NULL;
 CREATE INDEX webhook_endpoints_deleted ON webhook_endpoints (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- An event on its way to an endpoint.
@@ -42,6 +41,7 @@ CREATE TABLE webhook_deliveries (
 );
 CREATE UNIQUE INDEX webhook_deliveries_event ON webhook_deliveries (endpoint_id, event_id);
 CREATE INDEX webhook_deliveries_list ON webhook_deliveries (endpoint_id, created_at, id);
+CREATE INDEX webhook_deliveries_status ON webhook_deliveries (endpoint_id, status, created_at, id);
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (endpoint_id, next_attempt_at, id)
     WHERE next_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_age ON webhook_deliveries (created_at);

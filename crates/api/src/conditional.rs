@@ -27,16 +27,17 @@ pub fn matches(list: &str, tag: &str) -> bool {
     matching(list, tag).is_some()
 }
 
-/// The first tag of a list that names this version. Weak tags match their strong form, since proxies that compress
-/// weaken them.
+/// The first tag of a list that names this version, as a strong one. Weak tags match their strong form, since proxies
+/// that compress weaken them.
 pub fn matching<'l>(list: &'l str, tag: &str) -> Option<&'l str> {
     let wanted = version(tag);
-    list.split(',').map(str::trim).find(|one| *one == "*" || (wanted.is_some() && version(one) == wanted))
+    let mut tags = list.split(',').map(|one| one.trim().trim_start_matches("W/"));
+    tags.find(|one| *one == "*" || (wanted.is_some() && version(one) == wanted))
 }
 
 /// The version that a tag names, without the coding.
 fn version(tag: &str) -> Option<&str> {
-    let quoted = tag.strip_prefix("W/").unwrap_or(tag).strip_prefix('"')?.strip_suffix('"')?;
+    let quoted = tag.strip_prefix('"')?.strip_suffix('"')?;
     match quoted.rsplit_once('.') {
         Some((version, "br" | "gzip")) => Some(version),
         _ => Some(quoted),

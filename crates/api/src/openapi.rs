@@ -124,7 +124,7 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
                     "scheme": "bearer",
                     "bearerFormat": "tl_live_…",
                     "description": "API key from `POST /account/api-keys` or `POST /admin/api-keys`, sent in the same \
-                                    way. The operation lists the scope that it needs.",
+                                    way. It needs one of the scopes in `x-scopes` of the operation.",
                 },
             },
         },
@@ -196,6 +196,9 @@ fn operation(
         operation["deprecated"] = true.into();
         operation["x-sunset"] = deprecation.sunset.into();
     }
+    if !endpoint.scopes.is_empty() {
+        operation["x-scopes"] = json!(endpoint.scopes);
+    }
     match endpoint.recent_sign_in {
         RecentSignIn::NotNeeded => {}
         RecentSignIn::Needed => operation["x-recent-sign-in"] = true.into(),
@@ -210,15 +213,16 @@ fn operation(
     operation
 }
 
-/// Any one of these: a token, or an API key with one of the scopes.
+/// Any one of these: a token, or an API key with one of the scopes in `x-scopes`. Scopes cannot be listed here: linters
+/// take them for those of OAuth.
 fn security(endpoint: &Endpoint) -> Value {
     let scheme = match endpoint.who {
         Who::Anyone => return json!([]),
         Who::SignedIn | Who::Holder | Who::Customer => json!({"bearer": []}),
         Who::Team | Who::Admin => json!({"adminBearer": []}),
     };
-    let keys = endpoint.scopes.iter().map(|scope| json!({"apiKey": [scope]}));
-    [scheme].into_iter().chain(keys).collect()
+    let key = (!endpoint.scopes.is_empty()).then(|| json!({"apiKey": []}));
+    [scheme].into_iter().chain(key).collect()
 }
 
 /// What the row says, whether the caller must have signed in a short time ago, and whether the operation ends.

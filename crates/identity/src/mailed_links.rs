@@ -128,6 +128,20 @@ async fn void(conn: &mut Conn, user: UserId, purpose: LinkPurpose) -> Result<(),
     Ok(())
 }
 
+/// Whether a user has a link that can be used.
+pub async fn is_any_live(conn: &mut Conn, user: UserId) -> Result<bool, DbError> {
+    let found: Option<(Time,)> = conn
+        .opt(
+            sql!(
+                "SELECT expires_at FROM link_tokens
+                 WHERE user_id = $1 AND used_at IS NULL AND expires_at > $2 LIMIT 1"
+            ),
+            params![user, conn.now()],
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
 /// Voids all links of a user, whatever their purpose.
 pub async fn void_all(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     for purpose in LinkPurpose::ALL.iter().copied() {

@@ -1,5 +1,6 @@
 //! Table `users`: people who sign in. A user belongs to one account; an email address belongs to one user.
 
+use api::problem::Problem;
 use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, AccountRole, Email, Invalid, Roles, Time, UserId};
 
@@ -97,8 +98,41 @@ pub async fn find_locked(conn: &mut Conn, id: UserId) -> Result<Option<User>, Db
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![id]).await
 }
 
+/// Refuses a customer's user who is no longer active or has lost this role since its token was checked. The user stays
+/// as it is until the commit.
+pub async fn require_role(conn: &mut Conn, id: UserId, least: AccountRole) -> Result<(), Problem> {
+    match find_locked(conn, id).await? {
+        Some(user) if user.is_active && user.account_role.covers(least) => Ok(()),
+        _ => Err(Problem::forbidden("Your role in the account does not allow this any more.")),
+    }
+}
+
 pub async fn find_by_email(conn: &mut Conn, email: &Email) -> Result<Option<User>, DbError> {
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE email = $1"), params![*email]).await
+}
+
+/// The user with this address who was invited and has not signed in yet.
+pub async fn find_invited(conn: &mut Conn, email: &Email) -> Result<Option<User>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            User::COLS,
+            " FROM users WHERE email = $1 AND is_invited AND email_verified_at IS NULL AND is_active
+               AND deleted_at IS NULL /*pg FOR NO KEY UPDATE */"
+        ),
+        params![*email],
+    )
+    .await
+}
+
+/// Makes an invited user one whom no mail reaches, so that its address is free. It stays listed under the address.
+pub async fn give_up_address(conn: &mut Conn, user: &User) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE users SET email = $2, invited_email = $3, updated_at = $4 WHERE id = $1"),
+        params![user.id, nowhere(user.id)?, user.email, conn.now()],
+    )
+    .await?;
+    Ok(())
 }
 
 /// The first active user of an account whose only role is `customer`, an owner if there is one.

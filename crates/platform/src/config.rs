@@ -1,8 +1,7 @@
 //! Settings from the environment (`TRUNKLINE_…`), or from a TOML file with the same names. The environment wins.
 //!
-//! Every setting has a default, so `trunkline serve` needs none. All errors are reported together. An unknown name in
-//! the file is an error, since it is probably misspelt; in the environment it is only logged, since another program may
-//! use it. `docs/operations.md` describes each setting.
+//! Every setting has a default. All errors are reported together. An unknown name in the file is an error; in the
+//! environment it is only logged, since another program may use it. `docs/operations.md` describes each setting.
 
 mod bucket;
 mod calls;

@@ -40,6 +40,8 @@ pub enum Limit {
     Webhooks,
     /// CDR exports, per account.
     Exports,
+    /// Invitations of users, per account.
+    Invitations,
     /// Not limited.
     None,
 }
@@ -52,7 +54,7 @@ pub struct Quota {
 }
 
 impl Limit {
-    pub const ALL: [Limit; 10] = [
+    pub const ALL: [Limit; 11] = [
         Limit::SignIn,
         Limit::SignInEmail,
         Limit::SignInEmailAll,
@@ -63,6 +65,7 @@ impl Limit {
         Limit::Writes,
         Limit::Webhooks,
         Limit::Exports,
+        Limit::Invitations,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -77,6 +80,7 @@ impl Limit {
             Limit::Writes => "writes",
             Limit::Webhooks => "callbacks",
             Limit::Exports => "exports",
+            Limit::Invitations => "invitations",
             Limit::None => "none",
         }
     }
@@ -93,6 +97,7 @@ impl Limit {
             Limit::Writes => (120, 60),
             Limit::Webhooks => (1200, 60),
             Limit::Exports => (10, 3600),
+            Limit::Invitations => (20, 3600),
             Limit::None => (u32::MAX, 60),
         };
         Quota { requests, window: Duration::from_secs(seconds) }

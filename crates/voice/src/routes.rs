@@ -195,8 +195,8 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/cdrs/exports", cdrs::create_team_export, "adminCreateCdrExport", "Create CDR export of all customers")
             .about("Queues an export of the CDRs of all customers, or of those that `filters` match, with customer, \
                     upstream, cost and margin, at most 366 days and ten exports an hour. Poll `GET \
-                    /admin/cdrs/exports/{id}`. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Writes).audit("cdr_export.create").idempotent().under(tags::ADMIN_CDRS),
+                    /admin/cdrs/exports/{id}`. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("cdr_export.create").idempotent().under(tags::ADMIN_CDRS),
         get("/admin/cdrs/exports/{id}", cdrs::show_team_export, "adminGetCdrExport", "Get CDR export of the team")
             .about("Returns the status of a CDR export of the team and, once it is `ready`, a download link valid for 15 \
                     minutes; the file expires after 7 days. Open to the team (admin or support).")

@@ -10,7 +10,7 @@ use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::both;
 use crate::world::fixtures::key;
 use crate::world::fixtures::links::CORA;
-use crate::world::fixtures::onboarding::sign_up;
+use crate::world::fixtures::onboarding::{sign_up, signup_body};
 
 const TESS: &str = "tess@customer.example";
 const NEW_PASSWORD: &str = "an entirely new secret";
@@ -206,6 +206,30 @@ both! {
         tess.get("/me/kyb").await.ok();
         tess.post(&format!("/compliance/intakes/{intake}/submit"), json!({})).await.problem(403, "auth.forbidden");
         owner.post(&format!("/compliance/intakes/{intake}/submit"), json!({})).await.problem(422, "validation.failed");
+        world.end().await;
+    }
+
+    async fn an_invitation_neither_takes_over_a_signup_nor_keeps_the_address(db) {
+        let world = World::unlimited(db).await;
+        let mallory = world.customer("mallory@customer.example").await;
+        const VICTIM: &str = "vera@customer.example";
+        invite(&mallory, VICTIM, "owner").await.expect(201);
+        // While the invitation is open, a signup and a password reset bring it again, with the name of the company.
+        let last = async || world.mails().await.pop().unwrap();
+        world.anyone().post("/beta/signup", signup_body(VICTIM)).await.expect(202);
+        let told = last().await;
+        assert!(told.to == VICTIM && told.subject.contains("invited"), "{}", told.subject);
+        world.anyone().post("/auth/forgot-password", json!({"email": VICTIM})).await.expect(202);
+        world.settle().await;
+        assert_eq!(last().await.subject, told.subject);
+
+        // Once it has expired, the address is free, and who signs up has an account of its own.
+        world.advance(72 * 3600 + 1).await;
+        world.anyone().post("/beta/signup", signup_body(VICTIM)).await.expect(202);
+        let vera = world.sign_in(VICTIM).await;
+        assert_ne!(vera.account_id, mallory.account_id);
+        let mallory = world.sign_in("mallory@customer.example").await;
+        assert_eq!(listed(&mallory, VICTIM).await["status"], "invited");
         world.end().await;
     }
 

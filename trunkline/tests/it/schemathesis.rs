@@ -12,6 +12,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::world::engines::{TestDb, postgres};
+use crate::world::fixtures::key;
 use crate::world::process::{Process, run};
 
 const CUSTOMER: &str = "katja@kanaal.example";
@@ -66,7 +67,7 @@ impl Target<'_> {
     /// The same with an API key: the bodies are those that users send, so a sample of them is enough.
     async fn fuzz_with_key(&self, who: &str, path: &str, scopes: &[&str], surface: [&str; 2]) {
         let client = self.service.sign_in(who).await;
-        let key = client.post(path, json!({"name": "Fuzzer", "scopes": scopes})).await.expect(201);
+        let key = client.with_key(key()).post(path, json!({"name": "Fuzzer", "scopes": scopes})).await.expect(201);
         self.fuzz(key["secret"].as_str().unwrap(), &["Examples", "Fuzzing"], surface);
     }
 

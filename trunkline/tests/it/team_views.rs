@@ -10,6 +10,7 @@ use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, import_cdrs, ndjson, send_cdrs};
 use crate::world::fixtures::invoices::customer_with_invoice;
+use crate::world::fixtures::key;
 use crate::world::fixtures::numbers::{AMSTERDAM, create_group, customer_with_trunk, order_number};
 use crate::world::fixtures::rates::import_deck;
 use crate::world::fixtures::switch::Scene;
@@ -112,8 +113,8 @@ both! {
         let customer = &scene.customer;
         let caps = json!({"max_spend_per_day": {"amount_minor": 4200, "currency": "EUR"}, "max_rate_per_minute": {"amount": "0.07", "currency": "EUR"}});
         customer.call(reqwest::Method::PUT, "/fraud-caps", Some(caps)).await.ok();
-        let key = json!({"name": "Billing export", "scopes": ["calls:read"]});
-        customer.post("/account/api-keys", key).await.expect(201);
+        let body = json!({"name": "Billing export", "scopes": ["calls:read"]});
+        customer.with_key(key()).post("/account/api-keys", body).await.expect(201);
         let team = scene.world.minted(Role::Support).await;
         for (own, of_team) in [
             ("/account/api-keys", "api-keys"), ("/webhook-endpoints", "webhook-endpoints"), ("/trunks", "trunks"),

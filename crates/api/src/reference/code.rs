@@ -33,6 +33,9 @@ pub fn curl(request: &SampleRequest<'_>) -> String {
             lines.push(format!("--data-binary @{name}"));
         }
     }
+    if request.answer == SampleAnswer::Stream {
+        lines.push("--no-buffer".to_owned());
+    }
     lines.join(" \\\n  ")
 }
 
@@ -74,12 +77,15 @@ pub fn typescript(request: &SampleRequest<'_>) -> String {
     let options: String = options.iter().map(|option| format!("  {option},\n")).collect();
     let options = if options.is_empty() { options } else { format!(", {{\n{options}}}") };
     let shown = match request.answer {
-        SampleAnswer::None => "",
-        SampleAnswer::Json => ", await response.json()",
-        SampleAnswer::Text => ", await response.text()",
+        SampleAnswer::None => "console.log(response.status);",
+        SampleAnswer::Json => "console.log(response.status, await response.json());",
+        SampleAnswer::Text => "console.log(response.status, await response.text());",
+        SampleAnswer::Stream => {
+            "for await (const part of response.body.pipeThrough(new TextDecoderStream())) {\n  console.log(part);\n}"
+        }
     };
     let url = literal(&request.url);
-    format!("{before}const response = await fetch({url}{options});\nconsole.log(response.status{shown});")
+    format!("{before}const response = await fetch({url}{options});\n{shown}")
 }
 
 fn form(parts: &[(String, String)]) -> String {
@@ -127,9 +133,14 @@ pub fn python(request: &SampleRequest<'_>) -> String {
     }
     // httpx has no body argument for these.
     let is_plain = request.method == "DELETE" && !matches!(request.body, SampleBody::None);
-    let (function, first) = match is_plain {
-        true => ("request".to_owned(), format!("\"DELETE\", {}", literal(&request.url))),
-        false => (request.method.to_lowercase(), literal(&request.url)),
+    let is_stream = request.answer == SampleAnswer::Stream;
+    if is_stream {
+        arguments.push("timeout=None".to_owned());
+    }
+    let (function, first) = match (is_plain, is_stream) {
+        (true, _) => ("request".to_owned(), format!("\"DELETE\", {}", literal(&request.url))),
+        (_, true) => ("stream".to_owned(), format!("\"GET\", {}", literal(&request.url))),
+        _ => (request.method.to_lowercase(), literal(&request.url)),
     };
     let call = match arguments.is_empty() {
         true => format!("httpx.{function}({first})"),
@@ -138,13 +149,16 @@ pub fn python(request: &SampleRequest<'_>) -> String {
             format!("httpx.{function}(\n    {first},\n{arguments})")
         }
     };
-    let shown = match request.answer {
-        SampleAnswer::None => "",
-        SampleAnswer::Json => ", response.json()",
-        SampleAnswer::Text => ", response.text",
-    };
     let imports: String = imports.iter().map(|import| format!("{import}\n")).collect();
-    format!("{imports}import httpx\n\nresponse = {call}\nprint(response.status_code{shown})")
+    let rest = match request.answer {
+        SampleAnswer::None => format!("response = {call}\nprint(response.status_code)"),
+        SampleAnswer::Json => format!("response = {call}\nprint(response.status_code, response.json())"),
+        SampleAnswer::Text => format!("response = {call}\nprint(response.status_code, response.text)"),
+        SampleAnswer::Stream => {
+            format!("with {call} as response:\n    for line in response.iter_lines():\n        print(line)")
+        }
+    };
+    format!("{imports}import httpx\n\n{rest}")
 }
 
 fn python_form(parts: &[(String, String)]) -> Vec<String> {

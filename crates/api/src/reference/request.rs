@@ -37,6 +37,8 @@ pub enum SampleAnswer {
     None,
     Json,
     Text,
+    /// Parts that keep coming.
+    Stream,
 }
 
 impl<'a> Document<'a> {
@@ -89,6 +91,7 @@ impl<'a> Document<'a> {
         let good = operation.responses(self).into_iter().find(|(status, _)| status.starts_with('2'));
         match good.and_then(|(_, body)| body.content) {
             Some((media_type, _)) if media_type.ends_with("json") => SampleAnswer::Json,
+            Some(("text/event-stream", _)) => SampleAnswer::Stream,
             Some(_) => SampleAnswer::Text,
             None => SampleAnswer::None,
         }

@@ -25,7 +25,7 @@ impl<'a> Page<'a> {
         self.parameters(html, operation);
         if let Some(body) = operation.request(self.document) {
             html.raw("<h4>Request body</h4>");
-            self.body(html, &body);
+            self.body(html, &body, false);
         }
         self.responses(html, operation);
         html.raw("</div><div class=\"samples\">");
@@ -84,7 +84,7 @@ impl<'a> Page<'a> {
             operation.responses(self.document).into_iter().partition(|(_, body)| is_problem(body));
         html.raw("<h4>Responses</h4>");
         for (status, body) in &others {
-            self.response(html, status, body);
+            self.response(html, operation, status, body);
         }
         if problems.is_empty() {
             return;
@@ -108,14 +108,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn response(&self, html: &mut Html, status: &str, body: &Body<'a>) {
+    fn response(&self, html: &mut Html, operation: &Operation<'a>, status: &str, body: &Body<'a>) {
         let class = status.get(..1).unwrap_or_default();
         html.raw(if class == "2" { "<details class=\"response\" open>" } else { "<details class=\"response\">" });
         html.raw("<summary><span class=\"status s").text(&anchor(class)).raw("\">").content(status).raw("</span> ");
         html.inline(text(body.node, "description").unwrap_or_default());
         html.raw("</summary>");
         self.response_headers(html, body.node);
-        self.body(html, body);
+        self.body(html, body, operation.method != "get");
         html.raw("</details>");
     }
 
@@ -133,13 +133,17 @@ impl<'a> Page<'a> {
         html.raw("</p>");
     }
 
-    fn body(&self, html: &mut Html, body: &Body<'a>) {
+    /// The type of a body and its fields. Those of a shared type can be left to the chapter that the type links to.
+    fn body(&self, html: &mut Html, body: &Body<'a>, is_brief: bool) {
         let Some((_, schema)) = body.content else { return };
+        let field = self.document.field(schema, &self.shared);
         html.raw("<p class=\"body\">");
-        kind(html, &self.document.field(schema, &self.shared));
+        kind(html, &field);
         let types: Vec<&str> = body.media_types().collect();
         html.raw(" <span class=\"quiet\">").content(&types.join(", ")).raw("</span></p>");
-        fields(html, &self.document.fields(schema, &self.shared));
+        if !(is_brief && field.link.is_some()) {
+            fields(html, &self.document.fields(schema, &self.shared));
+        }
     }
 
     fn samples(&self, html: &mut Html, operation: &Operation<'a>) {

@@ -47,6 +47,10 @@ async fn read_batch(app: &App, seen: Option<i64>) -> Result<(i64, bool), DbError
     let mut reader = app.db.read().await?;
     let head = events::head(&mut reader).await?.position;
     let after = seen.unwrap_or(head);
+    if seen.is_none() {
+        // A stream that has read less than this is behind.
+        app.event_feed.send(FeedBatch { after, through: head, events: Vec::new() });
+    }
     if head <= after {
         return Ok((after, false));
     }

@@ -90,9 +90,14 @@ async fn page(
     listing: &Listing<EventFilters, Position>,
 ) -> Result<(Vec<EventRow>, Position), Problem> {
     let after = listing.after.unwrap_or_default();
-    let rows = events::list(conn, filter, after, Position::MAX, i64::from(listing.limit)).await?;
-    let next = rows.last().and_then(|row| row.position).unwrap_or(after);
-    Ok((rows, next))
+    // Read first: all events up to it are visible.
+    let head = events::head(conn).await?.position;
+    let limit = i64::from(listing.limit);
+    let rows = events::list(conn, filter, after, head, limit).await?;
+    let is_full = rows.len() as i64 == limit;
+    let last = rows.last().and_then(|row| row.position).filter(|_| is_full);
+    // After a page that is not full there is nothing up to the head, so that is not searched again.
+    Ok((rows, last.unwrap_or(head.max(after))))
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<EventId>) -> Result<Json<Event>, Problem> {

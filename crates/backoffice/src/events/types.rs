@@ -156,6 +156,10 @@ kinds! {
     AccountStatusChanged: Account, "The onboarding status of the account changed.";
     AccountSuspended: notification::AccountSuspended, "The account was suspended.";
     AccountReinstated: notification::AccountReinstated, "The suspension of the account was lifted.";
+    PaymentDisputed: notification::PaymentDisputed, "A card payment was disputed.";
+    PaymentDisputeWon: notification::PaymentDisputeWon, "A dispute was decided for us.";
+    PaymentDisputeLost: notification::PaymentDisputeLost, "A dispute was lost.";
+    AllowListEntryRemoved: notification::AllowListEntryRemoved, "The team removed an entry of an allow-list.";
     WebhookDisabled: notification::WebhookDisabled, "A webhook endpoint was disabled.";
     CallsEnded: EndedCalls, "Calls have ended; sent only to webhook endpoints that name it.";
     WebhookTest: WebhookTestData, "A test of a webhook endpoint, sent to this endpoint only.";

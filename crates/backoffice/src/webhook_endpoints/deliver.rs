@@ -1,9 +1,11 @@
 //! The job of an endpoint: attempts the deliveries that are due, a few at a time.
 //!
-//! There is one job for an endpoint on all nodes, so an endpoint that hangs takes one slot and delays no other. A crash
-//! between an attempt and its record repeats the attempt, with the same `webhook-id`.
+//! There is one job for an endpoint on all nodes. It ends when an attempt was slow, and queues behind the jobs of other
+//! endpoints, so an endpoint that hangs delays no other. A crash between an attempt and its record repeats the attempt,
+//! with the same `webhook-id`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -24,18 +26,20 @@ use platform::app::App;
 use platform::jobs::{self, Class, JobContext, JobError, Kind};
 use platform::mail::{self, Recipient};
 use platform::outside::fetch::{FetchError, Posted, Target};
-use values::{Rfc3339, Time};
+use values::{Rfc3339, Time, WebUrl};
 
 /// It ends after each round, so attempts count crashes only.
 pub const DELIVER: Kind = Kind::new("webhooks.deliver").attempts(1000).class(Class::Webhooks);
 
 /// Attempts of one endpoint that run at the same time.
 const CONCURRENCY: usize = 4;
-/// Deliveries that share one look at the endpoint and one resolution of its host.
+/// Deliveries that share one resolution of the endpoint's host.
 const ROUND: i64 = 50;
 /// A job ends after this time, so that others get its slot.
 const MAX_RUN: Duration = Duration::from_secs(20);
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// An attempt that takes longer ends the job.
+const SLOW: Duration = Duration::from_secs(5);
 /// Attempts that are kept.
 const MAX_ATTEMPTS: usize = 20;
 const MAX_ERROR_CHARS: usize = 300;
@@ -60,8 +64,8 @@ async fn enqueue_by(conn: &mut Conn, endpoint: EndpointId, at: Time) -> Result<(
 pub async fn deliver_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let Payload { endpoint: id } =
         serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
-    let started = Instant::now();
-    while started.elapsed() < MAX_RUN {
+    let until = Instant::now() + MAX_RUN;
+    loop {
         let mut reader = context.db.read().await?;
         let Some(endpoint) = store::find_enabled(&mut reader, id).await? else { break };
         let due = store::due(&mut reader, id, ROUND).await?;
@@ -70,19 +74,25 @@ pub async fn deliver_job(context: JobContext<App>, payload: Value) -> Result<(),
             break;
         }
         let target = context.app.fetcher.target(&endpoint.url).await;
-        Round::run(Arc::new(Round { app: context.app.clone(), endpoint, target }), due).await?;
+        let round =
+            Round { app: context.app.clone(), url: endpoint.url, target, until, was_slow: AtomicBool::new(false) };
+        let round = Arc::new(round);
+        Round::run(&round, due).await?;
+        if round.is_over() {
+            break;
+        }
     }
     context.db.tx((context.clone(), id), |conn, (context, id)| Box::pin(finish(conn, context, *id))).await
 }
 
-/// Ends the job and enqueues the next, for when a delivery is due. After the end of the job nothing can be missed: who
-/// adds a delivery waits for this transaction, and then finds no job.
+/// Ends the job and enqueues the next, for when a delivery is due, behind those that wait already. After the end of the
+/// job nothing can be missed: who adds a delivery waits for this transaction, and then finds no job.
 async fn finish(conn: &mut Conn, context: &JobContext<App>, id: EndpointId) -> Result<(), JobError> {
     context.finish_in(conn).await?;
     if store::find_enabled(conn, id).await?.is_some()
         && let Some(next) = store::next_due(conn, id).await?
     {
-        enqueue_by(conn, id, next).await?;
+        enqueue_by(conn, id, next.max(conn.now())).await?;
     }
     Ok(())
 }
@@ -90,19 +100,24 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, id: EndpointId) -> R
 /// Deliveries to one endpoint with one resolution of its host.
 struct Round {
     app: App,
-    endpoint: EndpointRow,
+    url: WebUrl,
     target: Result<Target, FetchError>,
+    until: Instant,
+    was_slow: AtomicBool,
 }
 
 impl Round {
     /// Attempts these deliveries, each in a task of its own: one that reads the database must not stop the others.
-    async fn run(round: Arc<Round>, due: Vec<DeliveryRow>) -> Result<(), JobError> {
+    async fn run(round: &Arc<Round>, due: Vec<DeliveryRow>) -> Result<(), JobError> {
         let mut running = JoinSet::new();
         for delivery in due {
             if running.len() >= CONCURRENCY {
                 ended(running.join_next().await)?;
             }
-            let round = round.clone();
+            if round.is_over() {
+                break;
+            }
+            let round = Arc::clone(round);
             running.spawn(async move { round.attempt(delivery).await });
         }
         while !running.is_empty() {
@@ -111,34 +126,45 @@ impl Round {
         Ok(())
     }
 
+    /// Whether no more attempts begin.
+    fn is_over(&self) -> bool {
+        self.was_slow.load(Ordering::Relaxed) || Instant::now() >= self.until
+    }
+
     async fn attempt(&self, delivery: DeliveryRow) -> Result<(), JobError> {
         let mut reader = self.app.db.read().await?;
+        // It may have been disabled, deleted or changed since the round began.
+        let endpoint = store::find_enabled(&mut reader, delivery.endpoint_id).await?;
+        let Some(endpoint) = endpoint.filter(|endpoint| endpoint.url == self.url) else { return Ok(()) };
         let event = events::find(&mut reader, None, delivery.event_id).await?;
         let body = match event {
-            Some(event) => Some(body(&mut reader, event, self.endpoint.is_team).await?),
+            Some(event) => Some(body(&mut reader, event, endpoint.is_team).await?),
             None => None,
         };
         drop(reader);
         let (at, started) = (self.app.clock.now(), Instant::now());
         let (attempt, is_final) = match body {
-            Some(body) => (self.post(&delivery, body, at).await, false),
+            Some(body) => (self.post(&endpoint, &delivery, body, at).await, false),
             None => (Err(FetchError("the event has expired".into())), true),
         };
-        let duration = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let result = AttemptResult {
-            app: self.app.clone(),
-            endpoint: self.endpoint.clone(),
-            delivery,
-            attempt: summary(attempt, at, duration),
-            is_final,
-        };
+        let duration = started.elapsed();
+        self.was_slow.fetch_or(duration >= SLOW, Ordering::Relaxed);
+        let duration_ms = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let attempt = summary(attempt, at, duration_ms);
+        let result = AttemptResult { app: self.app.clone(), endpoint, delivery, attempt, is_final };
         Ok(self.app.db.tx(result, |conn, result| Box::pin(record(conn, result))).await?)
     }
 
-    async fn post(&self, delivery: &DeliveryRow, body: Bytes, now: Time) -> Result<Posted, FetchError> {
+    async fn post(
+        &self,
+        endpoint: &EndpointRow,
+        delivery: &DeliveryRow,
+        body: Bytes,
+        now: Time,
+    ) -> Result<Posted, FetchError> {
         let target = self.target.as_ref().map_err(|FetchError(reason)| FetchError(reason.clone()))?;
         let id = delivery.event_id.to_string();
-        let signature = secret::signatures(&self.app.keys, &self.endpoint, &id, now, &body)
+        let signature = secret::signatures(&self.app.keys, endpoint, &id, now, &body)
             .ok_or_else(|| FetchError("the secret of the endpoint cannot be opened: rotate it".into()))?;
         let headers = [
             ("user-agent", USER_AGENT.to_owned()),
@@ -201,7 +227,7 @@ async fn record(conn: &mut Conn, result: &AttemptResult) -> Result<(), DbError> 
     }
     store::update_delivery(conn, &delivery).await?;
     if delivery.status == DeliveryStatus::Delivered {
-        return store::mark_working(conn, endpoint.id).await;
+        return store::end_failures(conn, endpoint.id).await;
     }
     if result.is_final {
         return Ok(());
@@ -211,6 +237,9 @@ async fn record(conn: &mut Conn, result: &AttemptResult) -> Result<(), DbError> 
         disable(conn, &result.app, endpoint, DisabledReason::Gone).await
     } else if rules::is_hopeless(failing_since, now) {
         disable(conn, &result.app, endpoint, DisabledReason::Failing).await
+    } else if store::next_due(conn, endpoint.id).await?.is_none() {
+        // Nothing is due any more, so from now on it does not fail.
+        store::end_failures(conn, endpoint.id).await
     } else {
         Ok(())
     }
@@ -228,7 +257,8 @@ async fn disable(conn: &mut Conn, app: &App, endpoint: &EndpointRow, reason: Dis
     if let Some(contact) = accounts::contact(conn, endpoint.account_id).await? {
         let to = Recipient::new(&contact.contact_email, &contact.contact_name);
         let is_gone = reason == DisabledReason::Gone;
-        mail::send(conn, app, &to, &mail::WebhookDisabled { url, is_gone }).await?;
+        let endpoint = url.trim_start_matches("https://").to_owned();
+        mail::send(conn, app, &to, &mail::WebhookDisabled { endpoint, is_gone }).await?;
     }
     Ok(())
 }

@@ -13,8 +13,11 @@ use api::problem::Problem;
 use identity::events::{self, EventId, EventType};
 use values::Rfc3339;
 
-/// Events of the period of one replay.
-const MAX_REPLAYED: i64 = 10_000;
+/// Events that one replay sends.
+const MAX_REPLAYED: usize = 10_000;
+/// Events of the period that are looked at, at once and in all.
+const PAGE: i64 = 10_000;
+const MAX_PAGES: usize = 10;
 
 pub async fn list(
     mut ctx: ReadCtx,
@@ -107,21 +110,41 @@ pub async fn replay(
     .await
 }
 
+/// The events of the period that the endpoint selects, or those that could not be delivered to it.
 async fn selected_events(
     tx: &mut Tx<'_>,
     endpoint: &EndpointRow,
     request: &WebhookReplayCreate,
 ) -> Result<Vec<(EventId, EventType)>, Problem> {
     let WebhookReplayCreate { from: Rfc3339(from), to, .. } = *request;
-    let to = to.map_or(tx.ctx.now, |Rfc3339(to)| to);
+    let period = (from, to.map_or(tx.ctx.now, |Rfc3339(to)| to));
+    if request.only_failed {
+        let failed = store::failed_events(tx, endpoint.id, period, PAGE + 1).await?;
+        return fitting(failed);
+    }
     let account = (!endpoint.is_team).then_some(endpoint.account_id);
-    let found = events::range(tx, account, (from, to), 0, MAX_REPLAYED + 1).await?;
+    let (mut selected, mut after) = (Vec::new(), 0);
+    for _ in 0..MAX_PAGES {
+        let page = events::range(tx, account, period, after, PAGE).await?;
+        after = page.last().map_or(after, |event| event.position);
+        let is_last = (page.len() as i64) < PAGE;
+        selected
+            .extend(page.into_iter().filter(|event| endpoint.selects(event.kind)).map(|event| (event.id, event.kind)));
+        if is_last || selected.len() > MAX_REPLAYED {
+            return fitting(selected);
+        }
+    }
+    Err(too_long())
+}
+
+fn fitting(events: Vec<(EventId, EventType)>) -> Result<Vec<(EventId, EventType)>, Problem> {
+    if events.len() > MAX_REPLAYED { Err(too_long()) } else { Ok(events) }
+}
+
+fn too_long() -> Problem {
     let mut faults = Faults::default();
-    let fits = found.len() as i64 <= MAX_REPLAYED;
-    faults.unless(fits, "to", format!("must be earlier: the period has more than {MAX_REPLAYED} events"));
-    faults.into_result()?;
-    let selected = found.into_iter().filter(|event| endpoint.selects(event.kind));
-    Ok(selected.map(|event| (event.id, event.kind)).collect())
+    faults.add("to", format!("must be earlier: the period has more than {MAX_REPLAYED} events"));
+    faults.into()
 }
 
 async fn find_enabled(tx: &mut Tx<'_>, owner: Owner, id: EndpointId) -> Result<EndpointRow, Problem> {

@@ -14,7 +14,8 @@ use crate::events::MAX_CALLS;
 use db::{Conn, DbError};
 use identity::events::{self, EventId, EventType, Head, PublishedEvent};
 use platform::app::App;
-use values::Time;
+use uuid::Uuid;
+use values::{AccountId, Time};
 use voice::cdrs;
 
 /// Events published in one transaction, so that others do not wait long.
@@ -22,7 +23,7 @@ const MAX_PUBLISHED: i64 = 1000;
 /// Ended calls become events this often.
 const CALLS_INTERVAL: Duration = Duration::from_secs(5);
 /// Events of ended calls in one transaction.
-const MAX_CALL_EVENTS: i64 = 40;
+const MAX_CALL_EVENTS: i64 = 100;
 /// Accounts whose ended calls are looked at in one transaction.
 const MAX_ACCOUNTS: i64 = 200;
 
@@ -46,43 +47,55 @@ async fn is_needed(app: &App) -> Result<bool, DbError> {
     Ok(cdrs::is_ended_waiting(&mut reader).await? && are_calls_due(events::head(&mut reader).await?, app.clock.now()))
 }
 
+/// Whether a sweep over the accounts with ended calls goes on or begins.
 fn are_calls_due(head: Head, now: Time) -> bool {
-    now.since(head.batched_at) >= CALLS_INTERVAL
+    head.swept_through.is_some() || now.since(head.batched_at) >= CALLS_INTERVAL
 }
 
 async fn publish_waiting(conn: &mut Conn) -> Result<usize, DbError> {
     let before = events::lock_head(conn).await?;
     let mut head = before;
-    if are_calls_due(head, conn.now()) && batch_calls(conn).await? {
-        head.batched_at = conn.now();
+    if are_calls_due(head, conn.now()) {
+        batch_calls(conn, &mut head).await?;
     }
     let published = events::publish(conn, head.position, MAX_PUBLISHED).await?;
     head.position = published.last().map_or(head.position, |event| event.position);
     events::set_head(conn, head).await?;
     create_deliveries(conn, &published, before.position, head.position).await?;
-    if published.len() as i64 == MAX_PUBLISHED {
+    if published.len() as i64 == MAX_PUBLISHED || head.swept_through.is_some() {
         // For the rest.
         conn.wake_job_runner();
     }
     Ok(published.len())
 }
 
-/// Puts ended calls into events. False if there was nothing to do, or more than fits: then it goes on at once.
-async fn batch_calls(conn: &mut Conn) -> Result<bool, DbError> {
-    let waiting = cdrs::waiting_ended(conn, MAX_ACCOUNTS).await?;
-    let mut left = MAX_CALL_EVENTS;
+/// Puts ended calls into events: one sweep over the accounts every few seconds, of the calls that waited when it began,
+/// so that no account with many calls makes the others wait. A sweep that is too long for one transaction goes on in the
+/// next.
+async fn batch_calls(conn: &mut Conn, head: &mut Head) -> Result<(), DbError> {
+    if head.swept_through.is_none() {
+        head.batched_at = conn.now();
+    }
+    let after = head.swept_through.take();
+    let waiting = cdrs::waiting_ended(conn, after, head.batched_at, MAX_ACCOUNTS).await?;
+    let (mut left, mut done) = (MAX_CALL_EVENTS, after.unwrap_or(AccountId::from(Uuid::nil())));
     for account in &waiting {
         let batches = (account.calls + MAX_CALLS - 1) / MAX_CALLS;
         for _ in 0..batches.min(left) {
             let event = events::record(conn, account.account_id, EventType::CallsEnded, &json!({})).await?;
-            cdrs::assign_ended(conn, account.account_id, event.uuid(), MAX_CALLS).await?;
+            cdrs::assign_ended(conn, account.account_id, event.uuid(), head.batched_at, MAX_CALLS).await?;
         }
-        left -= batches.min(left);
-        if left == 0 {
-            return Ok(false);
+        if batches > left {
+            head.swept_through = Some(done);
+            return Ok(());
         }
+        left -= batches;
+        done = account.account_id;
     }
-    Ok(!waiting.is_empty() && (waiting.len() as i64) < MAX_ACCOUNTS)
+    if waiting.len() as i64 == MAX_ACCOUNTS {
+        head.swept_through = Some(done);
+    }
+    Ok(())
 }
 
 /// Creates the deliveries of published events, and has them attempted.

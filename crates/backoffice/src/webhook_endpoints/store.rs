@@ -181,7 +181,8 @@ pub async fn subscriptions(conn: &mut Conn, after: i64, through: i64) -> Result<
     conn.all(
         sql!(
             "SELECT e.id, w.id, w.event_types FROM events e JOIN webhook_endpoints w ON w.account_id = e.account_id
-             WHERE e.position > $1 AND e.position <= $2 AND NOT w.is_team AND w.is_enabled AND w.deleted_at IS NULL"
+             WHERE e.position > $1 AND e.position <= $2 AND NOT w.is_team AND w.is_enabled AND w.deleted_at IS NULL
+             ORDER BY e.position, w.id"
         ),
         params![after, through],
     )
@@ -189,7 +190,7 @@ pub async fn subscriptions(conn: &mut Conn, after: i64, through: i64) -> Result<
 }
 
 /// Ends the failures of an endpoint, if there were any.
-pub async fn mark_working(conn: &mut Conn, id: EndpointId) -> Result<(), DbError> {
+pub async fn end_failures(conn: &mut Conn, id: EndpointId) -> Result<(), DbError> {
     let sql = sql!("UPDATE webhook_endpoints SET failing_since = NULL WHERE id = $1 AND failing_since IS NOT NULL");
     conn.exec(sql, params![id]).await?;
     Ok(())
@@ -296,6 +297,24 @@ pub async fn replay(
         deliveries += conn.exec_all(&statements).await?.into_iter().sum::<u64>();
     }
     Ok(deliveries)
+}
+
+/// Events of failed deliveries of a period, the oldest first.
+pub async fn failed_events(
+    conn: &mut Conn,
+    endpoint: EndpointId,
+    (from, to): (Time, Time),
+    limit: i64,
+) -> Result<Vec<(EventId, EventType)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT event_id, event_type FROM webhook_deliveries
+             WHERE endpoint_id = $1 AND status = 'failed' AND created_at >= $2 AND created_at < $3
+             ORDER BY created_at, id LIMIT $4"
+        ),
+        params![endpoint, from, to, limit],
+    )
+    .await
 }
 
 /// Deliveries of an endpoint before a cursor, newest first.

@@ -231,7 +231,11 @@ fn check_url(given: &Given<'_>) {
 
 impl WebhookEndpointUpdate {
     pub fn apply(self, row: &mut EndpointRow) {
+        let old_url = row.url.clone();
         self.url.apply(&mut row.url);
+        if row.url != old_url {
+            row.failing_since = None;
+        }
         self.description.apply(&mut row.description);
         self.event_types.apply(&mut row.event_types.0);
         let was_enabled = row.is_enabled;

@@ -20,8 +20,9 @@ use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
-use db::Conn;
-use platform::limits::Limit;
+use db::{Conn, DbError};
+use platform::app::App;
+use platform::limits::{Limit, Subject};
 use platform::mail::{
     self, InvitationRefused, MembershipChange, MembershipChanged, ReadableTime, Recipient, UserInvited,
 };
@@ -29,7 +30,7 @@ use serde_json::Value;
 use store::MemberRow;
 use types::{AccountUser, AccountUserCreate, AccountUserUpdate, UserActivation};
 use uuid::Uuid;
-use values::{AccountId, AccountRole, Change, Role, UserId};
+use values::{AccountId, AccountRole, Change, Email, Role, UserId};
 
 /// Maximum number of users of an account.
 const MAX_USERS: i64 = 100;
@@ -46,14 +47,19 @@ pub async fn invite(
     ctx: RequestCtx,
     Body(request): Body<AccountUserCreate>,
 ) -> Result<Committed<Created<AccountUser>>, Problem> {
+    let (account, user) = (ctx.principal()?.account_id, ctx.principal()?.user_id);
+    let mut conn = ctx.app.db.read().await?;
+    onboarding::require_active(&mut conn, account).await?;
+    onboarding::require_verified_email(&mut conn, &ctx.app, user).await?;
+    drop(conn);
+    ctx.limit(Limit::Invitations, Subject::account(account)).await?;
     ctx.limit(Limit::Mails, MailKind::Invitation.subject(&request.email)).await?;
     ctx.commit(request, |tx, request| Box::pin(create(tx, request))).await
 }
 
 async fn create(tx: &mut Tx<'_>, request: &AccountUserCreate) -> Result<Created<AccountUser>, Problem> {
     let ctx = tx.ctx.clone();
-    let account = ctx.principal()?.account_id;
-    store::lock_all(tx, account).await?;
+    let account = lock(tx).await?;
     ctx.audit_note("account_role", request.account_role.as_str());
     let id = match store::find_by_address(tx, account, &request.email).await? {
         Some(known) => {
@@ -64,6 +70,15 @@ async fn create(tx: &mut Tx<'_>, request: &AccountUserCreate) -> Result<Created<
     };
     ctx.audit_note("user", id.to_string());
     Ok(Created(member(tx, account, id).await?.into()))
+}
+
+/// Locks the users of the caller's account. The caller may have lost its role while it waited.
+async fn lock(tx: &mut Tx<'_>) -> Result<AccountId, Problem> {
+    let ctx = tx.ctx.clone();
+    let caller = ctx.principal()?;
+    store::lock_all(tx, caller.account_id).await?;
+    users::require_role(tx, caller.user_id, AccountRole::Owner).await?;
+    Ok(caller.account_id)
 }
 
 /// The user is in the account already: an invited one gets a new link, any other is told.
@@ -102,24 +117,59 @@ async fn create_new(tx: &mut Tx<'_>, account: AccountId, request: &AccountUserCr
 
 async fn send_link(tx: &mut Tx<'_>, user: &MemberRow) -> Result<(), Problem> {
     let app = tx.ctx.app.clone();
-    let company = company(tx).await?;
-    let link = mailed_links::issue_magic_link(tx, &app, user.id).await?;
+    let account = tx.ctx.principal()?.account_id;
+    Ok(mail_link(tx, &app, account, user.id, &Recipient::new(&user.email, &user.name)).await?)
+}
+
+async fn mail_link(
+    conn: &mut Conn,
+    app: &App,
+    account: AccountId,
+    user: UserId,
+    to: &Recipient,
+) -> Result<(), DbError> {
+    let company = company(conn, account).await?;
+    let link = mailed_links::issue_magic_link(conn, app, user).await?;
     let mail = UserInvited { company, link: link.url, expires_at: ReadableTime(link.expires_at) };
-    Ok(mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail).await?)
+    mail::send(conn, app, to, &mail).await
+}
+
+/// Whose an address is.
+pub enum Address {
+    /// A user's, or nobody's.
+    Other,
+    /// Somebody's who was invited and has now been mailed the invitation again, with the name of the company.
+    Invited,
+    /// Nobody's any more: an invitation to it has expired.
+    Released,
+}
+
+/// Looks at an address that somebody claims by a signup or a password reset. An invitation must not lead its owner into
+/// the account of a company that it does not know, nor keep the address for ever.
+pub async fn claim_address(conn: &mut Conn, app: &App, email: &Email, may_mail: bool) -> Result<Address, DbError> {
+    let Some(user) = users::find_invited(conn, email).await? else { return Ok(Address::Other) };
+    if mailed_links::is_any_live(conn, user.id).await? {
+        if may_mail {
+            mail_link(conn, app, user.account_id, user.id, &Recipient::unnamed(&user.email)).await?;
+        }
+        return Ok(Address::Invited);
+    }
+    users::give_up_address(conn, &user).await?;
+    Ok(Address::Released)
 }
 
 async fn send_refusal(tx: &mut Tx<'_>, user: &MemberRow) -> Result<(), Problem> {
     let app = tx.ctx.app.clone();
-    let mail = InvitationRefused { company: company(tx).await? };
+    let account = tx.ctx.principal()?.account_id;
+    let mail = InvitationRefused { company: company(tx, account).await? };
     // The name in the request may not be the owner's.
     Ok(mail::send(tx, &app, &Recipient::unnamed(&user.email), &mail).await?)
 }
 
-/// The name of the caller's company, as far as a stranger may read it.
-async fn company(tx: &mut Tx<'_>) -> Result<String, Problem> {
-    let account = tx.ctx.principal()?.account_id;
-    let account = onboarding::find_account(tx, account).await?.ok_or_else(Problem::not_found)?;
-    Ok(mail::safe_name(&account.company_name).unwrap_or_else(|| "A customer".to_owned()))
+/// The name of a company, as far as a stranger may read it.
+async fn company(conn: &mut Conn, account: AccountId) -> Result<String, DbError> {
+    let account = onboarding::find_account(conn, account).await?;
+    Ok(account.and_then(|account| mail::safe_name(&account.company_name)).unwrap_or_else(|| "A customer".to_owned()))
 }
 
 async fn member(conn: &mut Conn, account: AccountId, id: UserId) -> Result<MemberRow, Problem> {
@@ -136,8 +186,7 @@ pub async fn update(
 }
 
 async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AccountUserUpdate) -> Result<Json<AccountUser>, Problem> {
-    let account = tx.ctx.principal()?.account_id;
-    store::lock_all(tx, account).await?;
+    let account = lock(tx).await?;
     let before = member(tx, account, id).await?;
     tx.expect_version(&AccountUser::from(before.clone()))?;
     let AccountUserUpdate { name, account_role, status, revoke_keys } = request.clone();
@@ -213,7 +262,8 @@ async fn tell(tx: &mut Tx<'_>, user: &MemberRow, change: MembershipChange) -> Re
         return Ok(());
     }
     let (app, at) = (tx.ctx.app.clone(), ReadableTime(tx.ctx.now));
-    let mail = MembershipChanged { company: company(tx).await?, change, at };
+    let account = tx.ctx.principal()?.account_id;
+    let mail = MembershipChanged { company: company(tx, account).await?, change, at };
     Ok(mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail).await?)
 }
 
@@ -221,8 +271,7 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<UserId>) -> Result<Committed
     ctx.audit_note("user", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let account = tx.ctx.principal()?.account_id;
-            store::lock_all(tx, account).await?;
+            let account = lock(tx).await?;
             let user = member(tx, account, *id).await?;
             keep_an_owner(tx, account, &user, None).await?;
             end_access(tx, *id).await?;

@@ -6,6 +6,7 @@
 
 mod types;
 
+use crate::users::{self, User};
 use crate::{accounts, onboarding};
 use api::answer::{Created, Json, NoContent};
 use api::api_keys::{self as keys, ApiKeyId, ApiKeyRow, NewApiKey, Secret};
@@ -19,7 +20,7 @@ use platform::mail::{self, ApiKeyMade, ReadableTime, Recipient};
 use platform::outside::payments::Provider;
 use serde_json::json;
 use types::{AdminApiKeyCreate, ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate, NewKey};
-use values::{AccountId, Change, List};
+use values::{AccountId, Change, List, Role};
 
 /// Maximum number of keys of an account.
 const MAX_KEYS: i64 = 100;
@@ -102,6 +103,13 @@ async fn make(tx: &mut Tx<'_>, request: &NewKey, is_team: bool) -> Result<Create
     let ctx = tx.ctx.clone();
     let caller = ctx.principal()?;
     accounts::lock(tx, caller.account_id).await?;
+    let role = if is_team { Role::Admin } else { Role::Customer };
+    // The creator may have been deactivated, and its keys revoked, since its token was checked.
+    let creator = users::find_locked(tx, caller.user_id).await?;
+    let is_same = |user: User| user.is_active && user.account_role == caller.account_role && user.roles.has(role);
+    if !creator.is_some_and(is_same) {
+        return Err(Problem::forbidden("Your role has changed. Try again."));
+    }
     if keys::count(tx, caller.account_id).await? >= MAX_KEYS {
         return Err(Problem::state_conflict(format!("An account can have {MAX_KEYS} API keys. Delete one first.")));
     }

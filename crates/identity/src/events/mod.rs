@@ -19,13 +19,19 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde::Serialize;
 
 use db::{Conn, DbError};
-use values::AccountId;
+use values::{AccountId, Time};
 
 /// How long events are kept.
 pub const RETENTION_DAYS: u64 = 30;
 
-/// Counts the events that this node wrote, to tell those of one millisecond apart.
+/// The ordinal of the last event that this node wrote: microseconds since 1970, so that a restart does not go back.
 static ORDINAL: AtomicI64 = AtomicI64::new(0);
+
+fn next_ordinal(now: Time) -> i64 {
+    let micros = now.millis().saturating_mul(1000);
+    let next = |last: i64| micros.max(last.saturating_add(1));
+    next(ORDINAL.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last))).unwrap_or_default())
+}
 
 /// Writes an event; call it in the transaction of what happened.
 pub async fn record(
@@ -36,7 +42,8 @@ pub async fn record(
 ) -> Result<EventId, DbError> {
     let data = serde_json::to_string(data).map_err(DbError::other)?;
     let id = conn.new_id();
-    store::insert(conn, id, account, kind, &data, ORDINAL.fetch_add(1, Ordering::Relaxed)).await?;
+    let ordinal = next_ordinal(conn.now());
+    store::insert(conn, id, account, kind, &data, ordinal).await?;
     // Which publishes it.
     conn.wake_job_runner();
     Ok(id)

@@ -1,7 +1,7 @@
 //! Tables `events` and `event_head`.
 
 use super::kinds::EventType;
-use db::{Conn, DbError, insert, params, row, sql};
+use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Time, id};
 
 id! {
@@ -38,8 +38,10 @@ row! {
     #[derive(Clone, Copy, Debug)]
     pub struct Head {
         pub position: i64,
-        /// When ended calls were last put into events.
+        /// When the last sweep over the accounts with ended calls began.
         pub batched_at: Time,
+        /// The last account that this sweep is done with; none when it has ended.
+        pub swept_through: Option<AccountId>,
     }
 }
 
@@ -52,6 +54,8 @@ pub struct EventFilter {
     pub to: Option<Time>,
 }
 
+/// Writes an event. Of two events of one resource the later one has the higher ordinal, since its transaction held the
+/// resource's lock when it got the ordinal: on SQLite the one given, on PostgreSQL the server's time.
 pub async fn insert(
     conn: &mut Conn,
     id: EventId,
@@ -60,8 +64,15 @@ pub async fn insert(
     data: &str,
     ordinal: i64,
 ) -> Result<(), DbError> {
-    let (is_listed, now) = (kind.is_listed(), conn.now());
-    insert!(conn, events { id, account_id: account, kind, data, is_listed, ordinal, created_at: now }).await?;
+    conn.exec(
+        sql!(
+            "INSERT INTO events (id, account_id, kind, data, is_listed, ordinal, created_at)
+             VALUES ($1, $2, $3, $4, $5,
+                     $6 /*pg * 0 + CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) */, $7)"
+        ),
+        params![id, account, kind, data, kind.is_listed(), ordinal, conn.now()],
+    )
+    .await?;
     Ok(())
 }
 
@@ -75,8 +86,8 @@ pub async fn lock_head(conn: &mut Conn) -> Result<Head, DbError> {
 }
 
 pub async fn set_head(conn: &mut Conn, head: Head) -> Result<(), DbError> {
-    let sql = sql!("UPDATE event_head SET position = $1, batched_at = $2 WHERE id = 1");
-    conn.exec(sql, params![head.position, head.batched_at]).await?;
+    let sql = sql!("UPDATE event_head SET position = $1, batched_at = $2, swept_through = $3 WHERE id = 1");
+    conn.exec(sql, params![head.position, head.batched_at, head.swept_through]).await?;
     Ok(())
 }
 
@@ -86,10 +97,10 @@ pub async fn publish(conn: &mut Conn, head: i64, limit: i64) -> Result<Vec<Publi
         .all(
             sql!(
                 "WITH waiting AS (
-                     SELECT id AS event_id, created_at AS made_at, ordinal AS nth FROM events WHERE position IS NULL
-                     ORDER BY created_at, ordinal, id LIMIT $2),
+                     SELECT id AS event_id, ordinal AS nth FROM events WHERE position IS NULL
+                     ORDER BY ordinal, id LIMIT $2),
                  numbered AS (
-                     SELECT event_id, ROW_NUMBER() OVER (ORDER BY made_at, nth, event_id) AS place FROM waiting)
+                     SELECT event_id, ROW_NUMBER() OVER (ORDER BY nth, event_id) AS place FROM waiting)
                  UPDATE events SET position = $1 + numbered.place FROM numbered WHERE events.id = numbered.event_id
                  RETURNING id, account_id, kind, position"
             ),
@@ -147,16 +158,26 @@ pub async fn range(
     after: i64,
     limit: i64,
 ) -> Result<Vec<PublishedEvent>, DbError> {
-    conn.all(
-        sql!(
-            "SELECT ",
-            PublishedEvent::COLS,
-            " FROM events WHERE position > $1 AND created_at >= $2 AND created_at < $3
-               AND (account_id = $4 OR $4 IS NULL) ORDER BY position LIMIT $5"
-        ),
-        params![after, from, to, account, limit],
-    )
-    .await
+    // One text for each index.
+    match account {
+        Some(account) => {
+            let sql = sql!(
+                "SELECT ",
+                PublishedEvent::COLS,
+                " FROM events WHERE account_id = $5 AND position > $1 AND created_at >= $2 AND created_at < $3
+                 ORDER BY position LIMIT $4"
+            );
+            conn.all(sql, params![after, from, to, limit, account]).await
+        }
+        None => {
+            let sql = sql!(
+                "SELECT ",
+                PublishedEvent::COLS,
+                " FROM events WHERE position > $1 AND created_at >= $2 AND created_at < $3 ORDER BY position LIMIT $4"
+            );
+            conn.all(sql, params![after, from, to, limit]).await
+        }
+    }
 }
 
 /// Deletes up to `batch` events created before `cutoff`.

@@ -3,6 +3,7 @@
 use super::rules::{AccountState, AccountStatus};
 use super::store::{self, NewOnboarding};
 use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupResponse};
+use crate::account_users::{self, Address};
 use crate::accounts::{self, NewAccount, OnboardingStatus};
 use crate::mailed_links::{self, LinkPurpose, MailKind, MailedLink};
 use crate::users::{self, NewUser};
@@ -110,9 +111,17 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
         email_verified_at: None,
     };
     accounts::insert(tx, &account).await?;
-    if !users::insert_if_new(tx, &user).await? {
+    let mut is_new = users::insert_if_new(tx, &user).await?;
+    let mut address = Address::Other;
+    if !is_new {
+        address = account_users::claim_address(tx, &ctx.app, &signup.email, signup.may_mail).await?;
+    }
+    if matches!(address, Address::Released) {
+        is_new = users::insert_if_new(tx, &user).await?;
+    }
+    if !is_new {
         accounts::delete_new(tx, signup.id).await?;
-        if signup.may_mail {
+        if signup.may_mail && !matches!(address, Address::Invited) {
             // The name in the request may not be the owner's.
             mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}).await?;
         }

@@ -3,7 +3,6 @@
 use api::auth::Who::{Admin, Customer, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post};
 use api::problem::Code::{NotFound, StateConflict};
-use api::scopes::Scope::AdminRead;
 use api::tags;
 use platform::limits::Limit;
 use values::AccountRole::{Owner, Technical, Viewer};
@@ -52,7 +51,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             "listApiKeysOfCustomer", "List API keys of a customer")
             .about("Lists the API keys of a customer, without their secrets, newest first. Open to the team (admin or \
                     support).")
-            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/api-keys", api_keys::admin_list, "listTeamApiKeys", "List API keys of the team")
             .about("Lists the API keys of the team without their secrets, newest first. Admins only.")
             .who(Admin).limit(Limit::Reads).under(tags::ADMIN_ACCESS),

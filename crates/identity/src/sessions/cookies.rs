@@ -134,14 +134,22 @@ pub async fn clear_cookie(
 ) -> Result<Committed<SetCookie<NoContent>>, Problem> {
     let mut conn = ctx.app.db.read().await?;
     let token = store::find_refresh_token(&mut conn, &issue::hash(&token)).await?;
-    let token = token.ok_or_else(refresh::invalid_token)?;
-    let user = users::find(&mut conn, token.user_id).await?.ok_or_else(refresh::invalid_token)?;
+    let user = match &token {
+        Some(token) => users::find(&mut conn, token.user_id).await?,
+        None => None,
+    };
     drop(conn);
-    ctx.audit_subject(user.account_id, user.id, &user.roles);
-    ctx.commit(token.session_id, |tx, session| {
+    if let Some(user) = &user {
+        ctx.audit_subject(user.account_id, user.id, &user.roles);
+    }
+    // A cookie that is no longer good is cleared too: a page cannot do it.
+    let session = token.filter(|_| user.is_some()).map(|token| token.session_id);
+    ctx.commit(session, |tx, session| {
         Box::pin(async move {
-            store::end_session(tx, *session).await?;
-            store::revoke_access_of_session(tx, *session).await?;
+            if let Some(session) = session {
+                store::end_session(tx, *session).await?;
+                store::revoke_access_of_session(tx, *session).await?;
+            }
             Ok(SetCookie { answer: NoContent, cookie: cookie(&tx.ctx.app.public_url, "", 0)? })
         })
     })

@@ -3,6 +3,7 @@
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
+use crate::account_users::{self, Address};
 use crate::mailed_links::{self, LinkPurpose};
 use crate::users;
 use db::{Conn, DbError};
@@ -25,7 +26,8 @@ fn decrypt(app: &App, payload: &Value) -> Option<Email> {
     String::from_utf8(app.keys.open(Purpose::Mail, &sealed)?).ok()?.parse().ok()
 }
 
-/// Creates the reset link and sends its mail, if the address belongs to an active user.
+/// Creates the reset link and sends its mail, if the address belongs to an active user; to who was only invited it sends
+/// the invitation.
 pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let email = decrypt(&context.app, &payload)
         .ok_or_else(|| JobError::Permanent("cannot decrypt the email address".into()))?;
@@ -33,7 +35,12 @@ pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Re
     db.tx((context, email), |conn, (context, email)| {
         Box::pin(async move {
             let app = &context.app;
-            if let Some(user) = users::find_by_email(conn, email).await?.filter(|user| user.is_active) {
+            let address = account_users::claim_address(conn, app, email, true).await?;
+            let found = match address {
+                Address::Other => users::find_by_email(conn, email).await?,
+                Address::Invited | Address::Released => None,
+            };
+            if let Some(user) = found.filter(|user| user.is_active) {
                 let link = mailed_links::issue(conn, app, user.id, LinkPurpose::Reset).await?;
                 let mail = ResetPassword { link: link.url, expires_at: ReadableTime(link.expires_at) };
                 mail::send(conn, app, &Recipient::new(&user.email, &user.name), &mail).await?;

@@ -20,7 +20,7 @@ text_enum! {
 
 /// The class and its number of slots on each node.
 pub(super) const SLOTS: [(Class, u32); 5] =
-    [(Class::Money, 4), (Class::Mail, 4), (Class::Outside, 4), (Class::Webhooks, 32), (Class::Bulk, 2)];
+    [(Class::Money, 4), (Class::Mail, 4), (Class::Outside, 4), (Class::Webhooks, 64), (Class::Bulk, 2)];
 
 impl Class {
     /// Whether a backlog of this class makes the service unready. The others depend on services that may be down for

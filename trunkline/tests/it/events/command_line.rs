@@ -100,7 +100,7 @@ both! {
         let output = tokio::task::spawn_blocking(move || tail.output().unwrap()).await.unwrap();
         assert!(!output.status.success());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains("the service responded 401: The access token is not valid."), "{said}");
+        assert!(said.contains("the service responded 401: The API key is unknown or revoked"), "{said}");
         world.end().await;
     }
 }

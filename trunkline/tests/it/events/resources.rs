@@ -30,7 +30,8 @@ both! {
         let ticket = format!("/tickets/{}", ticket["id"].as_str().unwrap());
         scene.admin.with_key(key()).post(&format!("/admin{ticket}/messages"), json!({"body": "We look"})).await.expect(201);
         world.settle().await;
-        let number = cora.get("/numbers").await.ok()["data"][0].clone();
+        let number = cora.get("/numbers").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
+        let number = cora.get(&format!("/numbers/{number}")).await.ok();
         let seen = events(cora, "").await;
         for event in &seen {
             check(event);

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::{both, postgres, uuid};
+use crate::world::fixtures::key;
 use crate::world::fixtures::trunks::create_trunk;
 
 const CORA: &str = "cora@customer.example";
@@ -154,15 +155,15 @@ both! {
     async fn a_stream_ends_when_its_session_or_key_is_revoked(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
-        let key = json!({"name": "Monitor", "scopes": ["account:read"]});
-        let key = cora.post("/account/api-keys", key).await.expect(201);
+        let body = json!({"name": "Monitor", "scopes": ["account:read"]});
+        let made = cora.with_key(key()).post("/account/api-keys", body).await.expect(201);
         let phone = world.sign_in(CORA).await;
-        let mut by_key = Stream::open(&world.bearing(key["secret"].as_str().unwrap()), None).await;
+        let mut by_key = Stream::open(&world.bearing(made["secret"].as_str().unwrap()), None).await;
         let mut by_session = Stream::open(&phone, None).await;
         create_trunk(&cora, "before").await;
         assert_eq!((by_key.names(1).await, by_session.names(1).await), (vec!["before".to_owned()], vec!["before".to_owned()]));
 
-        let id = key["id"].as_str().unwrap();
+        let id = made["id"].as_str().unwrap();
         cora.delete(&format!("/account/api-keys/{id}")).await.expect(204);
         for session in cora.get("/me/sessions").await.ok()["data"].as_array().unwrap() {
             if session["current"] == false {

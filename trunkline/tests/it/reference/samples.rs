@@ -41,6 +41,13 @@ struct Sample {
     text: String,
 }
 
+impl Sample {
+    /// Whether the response goes on until the token or the service ends.
+    fn is_stream(&self) -> bool {
+        self.name.ends_with("-stream")
+    }
+}
+
 struct Heard {
     name: String,
     /// Whether the sample sends a token.
@@ -128,7 +135,7 @@ async fn every_curl_sample_of_the_reference_is_understood() {
     let test = async |db: &TestDb| {
         let (world, folder) = (world(db).await, folder());
         let mut heard = Vec::new();
-        for sample in samples(&page(&world).await, "curl") {
+        for sample in samples(&page(&world).await, "curl").into_iter().filter(|sample| !sample.is_stream()) {
             let script = format!("{} -s -w '\\n%{{http_code}}'", sample.text);
             let mut command = Command::new("bash");
             command.args(["-euc", &script]).env("TOKEN", token(&world, &sample).await).current_dir(folder.path());
@@ -164,15 +171,28 @@ fn root() -> PathBuf {
 
 /// Runs all samples in one process, which tells what each of them heard.
 async fn programs(db: &TestDb, language: &str, extension: &str, interpreter: impl Fn() -> Command) {
-    let (world, folder) = (world(db).await, folder());
+    let world = world(db).await;
+    let samples = samples(&page(&world).await, language).into_iter().filter(|sample| !sample.is_stream()).collect();
+    let heard = run_program(&world, samples, extension, interpreter).await;
+    check(&heard);
+    world.stop().await;
+}
+
+async fn run_program(
+    world: &World,
+    samples: Vec<Sample>,
+    extension: &str,
+    interpreter: impl Fn() -> Command,
+) -> Vec<Heard> {
+    let folder = folder();
     let (mut listed, mut with_token) = (Vec::new(), BTreeSet::new());
-    for (number, sample) in samples(&page(&world).await, language).into_iter().enumerate() {
+    for (number, sample) in samples.into_iter().enumerate() {
         let file = format!("sample{number}.{extension}");
         std::fs::write(folder.path().join(&file), &sample.text).unwrap();
         if sample.text.contains("TOKEN") {
             with_token.insert(sample.name.clone());
         }
-        listed.push(json!({"name": sample.name, "file": file, "token": token(&world, &sample).await}));
+        listed.push(json!({"name": sample.name, "file": file, "token": token(world, &sample).await}));
     }
     std::fs::write(folder.path().join("samples.json"), Value::from(listed).to_string()).unwrap();
     let runner = format!("runner.{extension}");
@@ -185,7 +205,7 @@ async fn programs(db: &TestDb, language: &str, extension: &str, interpreter: imp
     let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{complaints}");
     let heard: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
-    let heard: Vec<Heard> = heard
+    heard
         .iter()
         .map(|heard| Heard {
             name: heard["name"].as_str().unwrap().to_owned(),
@@ -193,7 +213,36 @@ async fn programs(db: &TestDb, language: &str, extension: &str, interpreter: imp
             status: u16::try_from(heard["status"].as_u64().unwrap()).unwrap(),
             body: serde_json::from_str(heard["body"].as_str().unwrap()).unwrap_or_default(),
         })
-        .collect();
-    check(&heard);
-    world.stop().await;
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_samples_of_streams_run_until_the_service_stops() {
+    let python = root().join("target/openapi-tools/venv/bin/python");
+    let languages: [(&str, &Path, &str); 3] = [
+        ("curl", Path::new("bash"), "sample.sh"),
+        ("typescript", Path::new("node"), "sample.mjs"),
+        ("python", &python, "sample.py"),
+    ];
+    let test = async |db: &TestDb| {
+        for ((language, interpreter, file), number) in
+            languages.into_iter().flat_map(|language| [(language, 0), (language, 1)])
+        {
+            let (world, folder) = (world(db).await, folder());
+            let sample =
+                samples(&page(&world).await, language).into_iter().filter(Sample::is_stream).nth(number).unwrap();
+            std::fs::write(folder.path().join(file), &sample.text).unwrap();
+            let mut command = Command::new(interpreter);
+            command.arg(file).env("TOKEN", token(&world, &sample).await).current_dir(folder.path());
+            let running = tokio::task::spawn_blocking(move || command.output().unwrap());
+            while !world.node.app.event_feed.has_streams() && !running.is_finished() {
+                tokio::task::yield_now().await;
+            }
+            world.stop().await;
+            let output = running.await.unwrap();
+            let printed = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && printed.contains("retry: 2000"), "{}: {output:?}", sample.name);
+        }
+    };
+    TestDb::sqlite().await.run(test).await;
 }

@@ -37,13 +37,14 @@ pub async fn set(conn: &mut Conn, user: UserId, code: MailedCode, is_mailed: boo
     Ok(())
 }
 
-/// The active users of an account.
+/// The active users of an account who have an address of their own and have accepted their invitation.
 pub async fn users(conn: &mut Conn, account: AccountId, code: MailedCode) -> Result<Vec<MailedUser>, DbError> {
     conn.all(
         sql!(
             "SELECT u.email, u.name, COALESCE(p.is_mailed, TRUE) FROM users u
              LEFT JOIN notification_preferences p ON p.user_id = u.id AND p.code = $2
-             WHERE u.account_id = $1 AND u.is_active ORDER BY u.id LIMIT $3"
+             WHERE u.account_id = $1 AND u.is_active AND u.invited_email IS NULL
+               AND NOT (u.is_invited AND u.email_verified_at IS NULL) ORDER BY u.id LIMIT $3"
         ),
         params![account, code, MAX_USERS],
     )

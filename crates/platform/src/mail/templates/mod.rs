@@ -373,11 +373,11 @@ mails! {
     subject |_, _| "Our rates change".into();
     sample |_| RatesChanged { from: SAMPLE_TIME, to: SAMPLE_TIME };
 
-    /// A webhook endpoint asked for no more events, or failed for too long.
-    WebhookDisabled { url: String, is_gone: bool }
+    /// A webhook endpoint asked for no more events, or failed for too long. Its URL is shown without a scheme, as text.
+    WebhookDisabled { endpoint: String, is_gone: bool }
     templates "en/webhook_disabled.html", "en/webhook_disabled.txt";
     subject |_, _| "A webhook endpoint was disabled".into();
-    sample |_| WebhookDisabled { url: "https://erp.example/webhooks/trunkline".into(), is_gone: false };
+    sample |_| WebhookDisabled { endpoint: "erp.example/webhooks/trunkline".into(), is_gone: false };
 
     /// To a new member of the team.
     StaffInvited { link: String, expires_at: ReadableTime }

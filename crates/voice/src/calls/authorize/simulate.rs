@@ -35,7 +35,7 @@ pub struct CallSimulate {
     pub calling: Option<Text<0, 128>>,
     /// Called number, with a plus, with 00, or with neither.
     pub called: Text<1, 128>,
-    /// When the rate is looked up (RFC 3339); now if left out. Balance and limits are those of now.
+    /// When the rate is looked up (RFC 3339), not in the past; now if left out. Balance and limits are those of now.
     #[serde(default)]
     pub at: Option<Rfc3339>,
 }
@@ -100,6 +100,9 @@ pub async fn simulate(
     let owner = store::owner_of_trunk(&mut *ctx.app.db.read().await?, call.trunk_id).await?;
     let mut faults = Faults::default();
     faults.unless(owner == Some(account), "trunk_id", "does not name a trunk of this account");
+    // Past rates are in the CDRs; the tariff in memory has those of now and of later.
+    let is_past = call.at.is_some_and(|Rfc3339(at)| at < ctx.now);
+    faults.unless(!is_past, "at", "must not be in the past");
     faults.into_result()?;
     ctx.audit_note("trunk_id", call.trunk_id.to_string());
     let answer = decide(&ctx, &call).await?;

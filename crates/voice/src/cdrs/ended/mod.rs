@@ -13,12 +13,18 @@ use std::collections::btree_map::Entry;
 
 use super::row::CdrRow;
 use db::{Conn, DbError};
+use store::Wanted;
 use values::AccountId;
 
 /// Queues new CDRs of accounts whose calls an endpoint asks for.
 pub async fn queue(conn: &mut Conn, cdrs: &[&CdrRow]) -> Result<(), DbError> {
-    if cdrs.is_empty() || !store::is_any_wanted(conn).await? {
+    if cdrs.is_empty() {
         return Ok(());
+    }
+    match store::wanted(conn).await? {
+        Wanted::Nobody => return Ok(()),
+        Wanted::Team => return store::insert(conn, cdrs).await,
+        Wanted::Customers => {}
     }
     let mut wanted: BTreeMap<AccountId, bool> = BTreeMap::new();
     for cdr in cdrs {

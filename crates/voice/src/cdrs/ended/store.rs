@@ -24,24 +24,40 @@ struct EndedCall {
     created_at: Time,
 }
 
-/// Whether any endpoint asks for calls.
-pub async fn is_any_wanted(conn: &mut Conn) -> Result<bool, DbError> {
-    let found: Option<(Uuid,)> = conn
+/// Who asks for calls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Nobody,
+    /// Customers, those of their own accounts.
+    Customers,
+    /// The team, those of all accounts.
+    Team,
+}
+
+/// Who asks for calls. An endpoint that is disabled counts: a replay sends it what it missed.
+pub async fn wanted(conn: &mut Conn) -> Result<Wanted, DbError> {
+    let found: Option<(bool,)> = conn
         .opt(
-            sql!("SELECT id FROM webhook_endpoints WHERE wants_calls AND is_enabled AND deleted_at IS NULL LIMIT 1"),
+            sql!(
+                "SELECT is_team FROM webhook_endpoints WHERE wants_calls AND deleted_at IS NULL
+                 ORDER BY is_team DESC LIMIT 1"
+            ),
             params![],
         )
         .await?;
-    Ok(found.is_some())
+    Ok(match found {
+        None => Wanted::Nobody,
+        Some((false,)) => Wanted::Customers,
+        Some((true,)) => Wanted::Team,
+    })
 }
 
-/// Whether an endpoint asks for the calls of this account: one of its own, or one of the team.
+/// Whether an endpoint of this account asks for its calls.
 pub async fn is_wanted(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
     let found: Option<(Uuid,)> = conn
         .opt(
             sql!(
-                "SELECT id FROM webhook_endpoints WHERE wants_calls AND is_enabled AND deleted_at IS NULL
-                   AND (account_id = $1 OR is_team) LIMIT 1"
+                "SELECT id FROM webhook_endpoints WHERE wants_calls AND deleted_at IS NULL AND account_id = $1 LIMIT 1"
             ),
             params![account],
         )
@@ -78,27 +94,39 @@ pub async fn is_waiting(conn: &mut Conn) -> Result<bool, DbError> {
     Ok(found.is_some())
 }
 
-/// Accounts with calls that wait, and how many.
-pub async fn waiting(conn: &mut Conn, limit: i64) -> Result<Vec<WaitingCalls>, DbError> {
+/// Accounts after this one with calls that were queued by then and wait, and how many.
+pub async fn waiting(
+    conn: &mut Conn,
+    after: Option<AccountId>,
+    queued_by: Time,
+    limit: i64,
+) -> Result<Vec<WaitingCalls>, DbError> {
     conn.all(
         sql!(
-            "SELECT account_id, COUNT(*) FROM ended_calls WHERE event_id IS NULL
-             GROUP BY account_id ORDER BY account_id LIMIT $1"
+            "SELECT account_id, COUNT(*) FROM ended_calls
+             WHERE event_id IS NULL AND account_id > $1 AND created_at <= $2
+             GROUP BY account_id ORDER BY account_id LIMIT $3"
         ),
-        params![limit],
+        params![after.map_or(Uuid::nil(), |account| account.uuid()), queued_by, limit],
     )
     .await
 }
 
-/// Assigns up to `limit` waiting calls of an account to an event.
-pub async fn assign(conn: &mut Conn, account: AccountId, event: Uuid, limit: i64) -> Result<u64, DbError> {
+/// Assigns up to `limit` calls of an account that were queued by then and wait to an event.
+pub async fn assign(
+    conn: &mut Conn,
+    account: AccountId,
+    event: Uuid,
+    queued_by: Time,
+    limit: i64,
+) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "UPDATE ended_calls SET event_id = $2 WHERE cdr_id IN
-                 (SELECT cdr_id FROM ended_calls WHERE account_id = $1 AND event_id IS NULL
-                  ORDER BY started_at, cdr_id LIMIT $3)"
+                 (SELECT cdr_id FROM ended_calls WHERE account_id = $1 AND event_id IS NULL AND created_at <= $3
+                  ORDER BY created_at, cdr_id LIMIT $4)"
         ),
-        params![account, event, limit],
+        params![account, event, queued_by, limit],
     )
     .await
 }

@@ -13,6 +13,7 @@ pub mod compliance;
 pub mod downloads;
 pub mod events;
 pub mod imports;
+mod invitations;
 pub mod jobs;
 pub mod kyb;
 pub mod mailed_links;

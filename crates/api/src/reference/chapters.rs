@@ -25,6 +25,11 @@ impl<'a> Page<'a> {
         html.raw("<section class=\"chapter\"><h2 id=\"problems\">Problems</h2>");
         html.raw("<p>The body of every error (problem details, RFC 7807). Branch on <code>type</code>: it is ");
         html.raw("<code>urn:service:voice:problem:</code> and the code.</p>");
+        if !self.common_codes.is_empty() {
+            html.raw("<p>Where they apply, every operation can also respond with ");
+            self.common_codes.iter().for_each(|code| self.problem_link(html, code));
+            html.raw("</p>");
+        }
         if let Some(schema) = self.document.0.pointer(PROBLEM) {
             section::fields(html, &self.document.fields(schema, &self.shared));
         }
@@ -39,7 +44,15 @@ impl<'a> Page<'a> {
     }
 
     pub fn headers(&self, html: &mut Html) {
-        html.raw("<section class=\"chapter\"><h2 id=\"headers\">Response headers</h2><dl>");
+        html.raw("<section class=\"chapter\"><h2 id=\"headers\">Response headers</h2>");
+        if !self.common_headers.is_empty() {
+            html.raw("<p>Successes have ");
+            for name in &self.common_headers {
+                html.code(name).raw(" ");
+            }
+            html.raw("and those that the operation lists.</p>");
+        }
+        html.raw("<dl>");
         let headers = self.document.0.pointer("/components/headers").and_then(Value::as_object);
         for (name, header) in headers.into_iter().flatten() {
             html.raw("<dt id=\"header-").text(&anchor(name)).raw("\">").content(name).raw("</dt><dd>");

@@ -16,7 +16,7 @@ mod request;
 pub(crate) mod schema;
 mod section;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde_json::Value;
@@ -49,13 +49,22 @@ struct Page<'a> {
     shared: BTreeSet<&'a str>,
     /// Problem codes that are explained.
     codes: BTreeSet<&'a str>,
+    /// Problem codes and headers that most operations have. They are named once, in their chapters.
+    common_codes: BTreeSet<&'a str>,
+    common_headers: BTreeSet<&'a str>,
 }
 
 /// The page for an OpenAPI 3.1 document.
 pub fn render(openapi: &Value) -> String {
     let document = Document(openapi);
-    let page = Page { document, shared: document.shared(), codes: chapters::problem_codes(document) };
     let operations = document.operations();
+    let page = Page {
+        document,
+        shared: document.shared(),
+        codes: chapters::problem_codes(document),
+        common_codes: common(&operations, |operation| operation.problem_codes(document)),
+        common_headers: common(&operations, |operation| operation.success_headers(document)),
+    };
     let tags = document.chapters(&operations);
     let info = openapi.get("info").unwrap_or(&Value::Null);
     let title = text(info, "title").unwrap_or("API");
@@ -81,6 +90,15 @@ pub fn render(openapi: &Value) -> String {
     page.types(&mut html);
     html.raw("</main></body></html>");
     html.finish()
+}
+
+/// What at least nine of ten operations have.
+fn common<'a>(operations: &[Operation<'a>], of: impl Fn(&Operation<'a>) -> BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in operations.iter().flat_map(of) {
+        *counts.entry(name).or_default() += 1;
+    }
+    counts.into_iter().filter(|(_, count)| count * 10 >= operations.len() * 9).map(|(name, _)| name).collect()
 }
 
 fn navigation(html: &mut Html, title: &str, operations: &[Operation], tags: &[(&str, Vec<usize>)]) {

@@ -1,5 +1,7 @@
 //! The operations of the document.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::schema::{Document, list, text};
@@ -103,6 +105,20 @@ impl<'a> Operation<'a> {
     pub fn responses(&self, document: Document<'a>) -> Vec<(&'a str, Body<'a>)> {
         let responses = self.node.get("responses").and_then(Value::as_object).into_iter().flatten();
         responses.map(|(status, response)| (status.as_str(), document.body(response))).collect()
+    }
+
+    pub fn problem_codes(&self, document: Document<'a>) -> BTreeSet<&'a str> {
+        let responses = self.responses(document);
+        let codes = responses.iter().flat_map(|(_, body)| list(body.node, "x-problem-codes"));
+        codes.filter_map(Value::as_str).collect()
+    }
+
+    /// The headers of its successes that have a paragraph.
+    pub fn success_headers(&self, document: Document<'a>) -> BTreeSet<&'a str> {
+        let responses = self.responses(document);
+        let good = responses.iter().filter(|(status, _)| status.starts_with('2'));
+        let headers = good.filter_map(|(_, body)| body.node.get("headers").and_then(Value::as_object)).flatten();
+        headers.filter(|(_, header)| text(header, "$ref").is_some()).map(|(name, _)| name.as_str()).collect()
     }
 
     fn security(&self, document: Document<'a>) -> &'a [Value] {

@@ -91,16 +91,22 @@ impl<'a> Page<'a> {
         }
         html.raw("<details class=\"response\"><summary>Problems</summary><dl class=\"problems\">");
         for (status, body) in &problems {
-            html.raw("<dt>").content(status).raw("</dt><dd>");
-            for code in list(body.node, "x-problem-codes").iter().filter_map(Value::as_str) {
-                self.problem_link(html, code);
+            let codes = list(body.node, "x-problem-codes").iter().filter_map(Value::as_str);
+            let codes: Vec<&str> = codes.filter(|code| !self.common_codes.contains(code)).collect();
+            if codes.is_empty() {
+                continue;
             }
+            html.raw("<dt>").content(status).raw("</dt><dd>");
+            codes.iter().for_each(|code| self.problem_link(html, code));
             html.raw("</dd>");
+        }
+        if !self.common_codes.is_empty() {
+            html.raw("<dt>Any</dt><dd><a href=\"#problems\">common problems</a></dd>");
         }
         html.raw("</dl></details>");
     }
 
-    fn problem_link(&self, html: &mut Html, code: &str) {
+    pub fn problem_link(&self, html: &mut Html, code: &str) {
         if self.codes.contains(code) {
             html.raw("<a href=\"#problem-").text(&anchor(code)).raw("\">").content(code).raw("</a> ");
         } else {
@@ -120,8 +126,11 @@ impl<'a> Page<'a> {
     }
 
     fn response_headers(&self, html: &mut Html, response: &'a Value) {
-        let headers = response.get("headers").and_then(Value::as_object);
-        let Some(headers) = headers.filter(|headers| !headers.is_empty()) else { return };
+        let headers = response.get("headers").and_then(Value::as_object).into_iter().flatten();
+        let headers: Vec<_> = headers.filter(|(name, _)| !self.common_headers.contains(name.as_str())).collect();
+        if headers.is_empty() {
+            return;
+        }
         html.raw("<p class=\"headers\"><span class=\"label\">Headers</span> ");
         for (name, header) in headers {
             if text(header, "$ref").is_some() {

@@ -12,7 +12,7 @@ mod types;
 
 use crate::mailed_links::{self, MailKind};
 use crate::users::{self, NewUser};
-use crate::{onboarding, passkeys, sessions, two_factor};
+use crate::{invitations, onboarding, passkeys, sessions, two_factor};
 use api::answer::{Created, Json, NoContent};
 use api::api_keys;
 use api::checks::Checked;
@@ -20,17 +20,14 @@ use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
-use db::{Conn, DbError};
-use platform::app::App;
+use db::Conn;
 use platform::limits::{Limit, Subject};
-use platform::mail::{
-    self, InvitationRefused, MembershipChange, MembershipChanged, ReadableTime, Recipient, UserInvited,
-};
+use platform::mail::{self, InvitationRefused, MembershipChange, MembershipChanged, ReadableTime, Recipient};
 use serde_json::Value;
 use store::MemberRow;
 use types::{AccountUser, AccountUserCreate, AccountUserUpdate, UserActivation};
 use uuid::Uuid;
-use values::{AccountId, AccountRole, Change, Email, Role, UserId};
+use values::{AccountId, AccountRole, Change, Role, UserId};
 
 /// Maximum number of users of an account.
 const MAX_USERS: i64 = 100;
@@ -118,58 +115,15 @@ async fn create_new(tx: &mut Tx<'_>, account: AccountId, request: &AccountUserCr
 async fn send_link(tx: &mut Tx<'_>, user: &MemberRow) -> Result<(), Problem> {
     let app = tx.ctx.app.clone();
     let account = tx.ctx.principal()?.account_id;
-    Ok(mail_link(tx, &app, account, user.id, &Recipient::new(&user.email, &user.name)).await?)
-}
-
-async fn mail_link(
-    conn: &mut Conn,
-    app: &App,
-    account: AccountId,
-    user: UserId,
-    to: &Recipient,
-) -> Result<(), DbError> {
-    let company = company(conn, account).await?;
-    let link = mailed_links::issue_magic_link(conn, app, user).await?;
-    let mail = UserInvited { company, link: link.url, expires_at: ReadableTime(link.expires_at) };
-    mail::send(conn, app, to, &mail).await
-}
-
-/// Whose an address is.
-pub enum Address {
-    /// A user's, or nobody's.
-    Other,
-    /// Somebody's who was invited and has now been mailed the invitation again, with the name of the company.
-    Invited,
-    /// Nobody's any more: an invitation to it has expired.
-    Released,
-}
-
-/// Looks at an address that somebody claims by a signup or a password reset. An invitation must not lead its owner into
-/// the account of a company that it does not know, nor keep the address for ever.
-pub async fn claim_address(conn: &mut Conn, app: &App, email: &Email, may_mail: bool) -> Result<Address, DbError> {
-    let Some(user) = users::find_invited(conn, email).await? else { return Ok(Address::Other) };
-    if mailed_links::is_any_live(conn, user.id).await? {
-        if may_mail {
-            mail_link(conn, app, user.account_id, user.id, &Recipient::unnamed(&user.email)).await?;
-        }
-        return Ok(Address::Invited);
-    }
-    users::give_up_address(conn, &user).await?;
-    Ok(Address::Released)
+    Ok(invitations::send(tx, &app, account, user.id, &Recipient::new(&user.email, &user.name)).await?)
 }
 
 async fn send_refusal(tx: &mut Tx<'_>, user: &MemberRow) -> Result<(), Problem> {
     let app = tx.ctx.app.clone();
     let account = tx.ctx.principal()?.account_id;
-    let mail = InvitationRefused { company: company(tx, account).await? };
+    let mail = InvitationRefused { company: invitations::company(tx, account).await? };
     // The name in the request may not be the owner's.
     Ok(mail::send(tx, &app, &Recipient::unnamed(&user.email), &mail).await?)
-}
-
-/// The name of a company, as far as a stranger may read it.
-async fn company(conn: &mut Conn, account: AccountId) -> Result<String, DbError> {
-    let account = onboarding::find_account(conn, account).await?;
-    Ok(account.and_then(|account| mail::safe_name(&account.company_name)).unwrap_or_else(|| "A customer".to_owned()))
 }
 
 async fn member(conn: &mut Conn, account: AccountId, id: UserId) -> Result<MemberRow, Problem> {
@@ -263,7 +217,7 @@ async fn tell(tx: &mut Tx<'_>, user: &MemberRow, change: MembershipChange) -> Re
     }
     let (app, at) = (tx.ctx.app.clone(), ReadableTime(tx.ctx.now));
     let account = tx.ctx.principal()?.account_id;
-    let mail = MembershipChanged { company: company(tx, account).await?, change, at };
+    let mail = MembershipChanged { company: invitations::company(tx, account).await?, change, at };
     Ok(mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail).await?)
 }
 

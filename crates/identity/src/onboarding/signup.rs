@@ -3,8 +3,8 @@
 use super::rules::{AccountState, AccountStatus};
 use super::store::{self, NewOnboarding};
 use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupResponse};
-use crate::account_users::{self, Address};
 use crate::accounts::{self, NewAccount, OnboardingStatus};
+use crate::invitations::{self, Address};
 use crate::mailed_links::{self, LinkPurpose, MailKind, MailedLink};
 use crate::users::{self, NewUser};
 use api::answer::Accepted;
@@ -114,7 +114,7 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     let mut is_new = users::insert_if_new(tx, &user).await?;
     let mut address = Address::Other;
     if !is_new {
-        address = account_users::claim_address(tx, &ctx.app, &signup.email, signup.may_mail).await?;
+        address = invitations::claim_address(tx, &ctx.app, &signup.email, signup.may_mail).await?;
     }
     if matches!(address, Address::Released) {
         is_new = users::insert_if_new(tx, &user).await?;

@@ -3,7 +3,7 @@
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use crate::account_users::{self, Address};
+use crate::invitations::{self, Address};
 use crate::mailed_links::{self, LinkPurpose};
 use crate::users;
 use db::{Conn, DbError};
@@ -35,7 +35,7 @@ pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Re
     db.tx((context, email), |conn, (context, email)| {
         Box::pin(async move {
             let app = &context.app;
-            let address = account_users::claim_address(conn, app, email, true).await?;
+            let address = invitations::claim_address(conn, app, email, true).await?;
             let found = match address {
                 Address::Other => users::find_by_email(conn, email).await?,
                 Address::Invited | Address::Released => None,

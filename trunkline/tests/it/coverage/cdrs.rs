@@ -35,10 +35,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         request(admin, &format!("/admin/cdrs/suspense/{id}"), json!({"reason": "A test call"}))
     })),
     ("POST", "/admin/cdrs/exports", |world| Box::pin(async move {
-        request(world.minted(Role::Support).await, "/admin/cdrs/exports", range())
+        request(world.minted(Role::Admin).await, "/admin/cdrs/exports", range())
     })),
     ("GET", "/admin/cdrs/exports/{id}", |world| Box::pin(async move {
-        let team = world.minted(Role::Support).await;
+        let team = world.minted(Role::Admin).await;
         let asked = team.with_key(key()).post("/admin/cdrs/exports", range()).await.expect(202);
         world.settle().await;
         bodiless(team, &format!("/admin/cdrs/exports/{}", asked["id"].as_str().unwrap()))

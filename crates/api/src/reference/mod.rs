@@ -92,13 +92,14 @@ pub fn render(openapi: &Value) -> String {
     html.finish()
 }
 
-/// What at least nine of ten operations have.
+/// What at least nine of ten operations have, if there are many.
 fn common<'a>(operations: &[Operation<'a>], of: impl Fn(&Operation<'a>) -> BTreeSet<&'a str>) -> BTreeSet<&'a str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for name in operations.iter().flat_map(of) {
         *counts.entry(name).or_default() += 1;
     }
-    counts.into_iter().filter(|(_, count)| count * 10 >= operations.len() * 9).map(|(name, _)| name).collect()
+    let is_common = |count: usize| operations.len() >= 20 && count * 10 >= operations.len() * 9;
+    counts.into_iter().filter(|(_, count)| is_common(*count)).map(|(name, _)| name).collect()
 }
 
 fn navigation(html: &mut Html, title: &str, operations: &[Operation], tags: &[(&str, Vec<usize>)]) {

@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 8;
 /// Limit of nested references and wrappers around a schema.
 const MAX_WRAPPERS: usize = 16;
 /// A type with this many uses is shown once.
-const MANY_USES: usize = 3;
+const MANY_USES: usize = 2;
 /// A value with this many alternatives links to them.
 const MANY_FORMS: usize = 5;
 

@@ -20,6 +20,7 @@ use crate::world::{World, form};
 const MUST_EXIST: &[(&str, &[&str])] = &[
     ("post-me-kyb-submit", &["company_registration", "director_id", "proof_of_address"]),
     ("post-me-passkeys", &["attestation_object", "client_data_json"]),
+    ("post-calls-simulate", &["trunk_id"]),
     ("put-account-auto-recharge", &["payment_method_id"]),
     ("post-numbers-orders", &["inventory_id", "trunk_id"]),
     ("patch-numbers-id", &["trunk_id"]),
@@ -69,7 +70,7 @@ fn samples(page: &str, language: &str) -> Vec<Sample> {
             let text = rest.split_once("</pre>").unwrap().0;
             Sample {
                 name: section.split('"').next().unwrap().to_owned(),
-                of_team: section.contains("with adminBearer<"),
+                of_team: section.contains("with adminBearer"),
                 text: text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"),
             }
         })

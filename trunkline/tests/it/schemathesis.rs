@@ -43,7 +43,7 @@ impl Target<'_> {
         let mut description = self.service.anyone().get("/openapi.json").await.ok();
         // Without a format, schemathesis ignores the pattern of a header and takes any text for a good one.
         for operation in description["paths"].as_object_mut().unwrap().values_mut().flat_map(operations) {
-            for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+            for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
                 if parameter["name"] == "Idempotency-Key" {
                     parameter["schema"]["format"] = "uuid".into();
                 }

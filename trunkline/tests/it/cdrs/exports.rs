@@ -130,7 +130,7 @@ both! {
             cdr_line(&scene, "one", began, 60, json!({"upstream_id": scene.upstream})),
             unanswered_line(&scene, "two", began + 1, json!({})),
         ]).await;
-        let team = scene.world.minted(values::Role::Support).await;
+        let team = scene.world.minted(values::Role::Admin).await;
         let range = json!({"from": rfc3339(began), "to": rfc3339(scene.now())});
         team.post("/admin/cdrs/exports", range.clone()).await.problem(400, "idempotency.key_required");
         let request = crate::world::fixtures::switch::merged(range, json!({"filters": {"upstream_id": scene.upstream}}));

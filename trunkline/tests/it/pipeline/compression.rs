@@ -92,7 +92,7 @@ both! {
         for known in [plain, tag, &format!("W/{tag}")] {
             let unchanged = accepting(&caller, "gzip").header("If-None-Match", known).get("/account").await;
             assert_eq!((unchanged.status, unchanged.bytes.len()), (304, 0));
-            assert_eq!(unchanged.header("etag"), Some(known));
+            assert_eq!(unchanged.header("etag"), Some(known.trim_start_matches("W/")));
             assert_eq!(unchanged.header("content-encoding"), None);
             assert!(vary(&unchanged).contains(&"accept-encoding".to_owned()));
         }

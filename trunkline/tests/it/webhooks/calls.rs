@@ -11,6 +11,7 @@ use crate::world::World;
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, ndjson, send_cdrs};
 use crate::world::fixtures::events::{create_endpoint, events, subscribe};
+use crate::world::fixtures::key;
 use crate::world::fixtures::switch::Scene;
 use crate::world::receiver::{Receiver, Reply};
 
@@ -62,6 +63,25 @@ both! {
         let known = |id: &&&String| listed["data"].as_array().unwrap().iter().any(|cdr| cdr["id"] == ***id);
         assert_eq!(told.iter().filter(known).count(), 7);
         assert!(events(cora, "type=calls.ended").await.is_empty());
+        scene.end().await;
+    }
+
+    async fn a_replay_sends_the_calls_that_ended_while_an_endpoint_was_disabled(db) {
+        let receiver = Receiver::start().await;
+        let scene = Scene::in_world(World::with(db, &LAB).await, 100_000).await;
+        let (world, cora) = (&scene.world, &scene.customer);
+        let endpoint = subscribe(cora, &receiver.url, &["calls.ended"]).await;
+        let path = format!("/webhook-endpoints/{}", endpoint["id"].as_str().unwrap());
+        cora.patch(&path, json!({"enabled": false})).await.ok();
+        calls(&scene, 3).await;
+        world.advance(10).await;
+        cora.patch(&path, json!({"enabled": true})).await.ok();
+        world.advance(10).await;
+        assert!(receiver.take().is_empty());
+        let body = json!({"from": "2020-01-01T00:00:00Z"});
+        cora.with_key(key()).post(&format!("{path}/replay"), body).await.expect(202);
+        world.advance(1).await;
+        assert_eq!(batches(&receiver).iter().map(Vec::len).collect::<Vec<_>>(), [3]);
         scene.end().await;
     }
 

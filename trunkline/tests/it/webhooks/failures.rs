@@ -70,6 +70,14 @@ both! {
         let received = receiver.take();
         assert_eq!((received.len(), ids(&received).len()), (10, 1));
         assert_eq!(endpoint(&cora, &made).await["enabled"], true);
+
+        // Nothing was due for weeks, so one failure after that does not disable it.
+        assert_eq!(endpoint(&cora, &made).await["failing_since"], json!(null));
+        world.advance(21 * 86_400).await;
+        create_trunk(&*world.sign_in(CORA).await, "Another").await;
+        world.settle().await;
+        let shown = endpoint(&*world.sign_in(CORA).await, &made).await;
+        assert!(shown["enabled"] == true && shown["failing_since"].is_string(), "{shown}");
         world.end().await;
     }
 

@@ -2,7 +2,7 @@
 
 use crate::accounts;
 use crate::mailed_links;
-use crate::users;
+use crate::users::{self, User};
 use db::{Conn, DbError};
 use platform::app::App;
 use platform::mail::{self, ReadableTime, Recipient, UserInvited};
@@ -22,26 +22,24 @@ pub async fn company(conn: &mut Conn, account: AccountId) -> Result<String, DbEr
     Ok(account.and_then(|account| mail::safe_name(&account.company_name)).unwrap_or_else(|| "A customer".to_owned()))
 }
 
-/// Whose an address is.
-pub enum Address {
-    /// A user's, or nobody's.
-    Other,
-    /// Somebody's who was invited and has now been mailed the invitation again, with the name of the company.
-    Invited,
-    /// Nobody's any more: an invitation to it has expired.
-    Released,
+/// The invitation of an address that was not accepted yet.
+pub enum Invitation {
+    None,
+    /// Its link works, and was mailed again.
+    Open,
+    /// Its link has expired.
+    Expired(User),
 }
 
-/// Looks at an address that somebody claims by a signup or a password reset. An invitation must not lead its owner into
-/// the account of a company that it does not know, nor keep the address for ever.
-pub async fn claim_address(conn: &mut Conn, app: &App, email: &Email, may_mail: bool) -> Result<Address, DbError> {
-    let Some(user) = users::find_invited(conn, email).await? else { return Ok(Address::Other) };
-    if mailed_links::is_any_live(conn, user.id).await? {
-        if may_mail {
-            send(conn, app, user.account_id, user.id, &Recipient::unnamed(&user.email)).await?;
-        }
-        return Ok(Address::Invited);
+/// Looks for an invitation of an address that somebody signs up with or resets the password of, and mails an open one
+/// again with the name of the company: it must not lead its owner into the account of a company that it does not know.
+pub async fn remind(conn: &mut Conn, app: &App, email: &Email, may_mail: bool) -> Result<Invitation, DbError> {
+    let Some(user) = users::find_invited(conn, email).await? else { return Ok(Invitation::None) };
+    if !mailed_links::is_any_live(conn, user.id).await? {
+        return Ok(Invitation::Expired(user));
     }
-    users::give_up_address(conn, &user).await?;
-    Ok(Address::Released)
+    if may_mail {
+        send(conn, app, user.account_id, user.id, &Recipient::unnamed(&user.email)).await?;
+    }
+    Ok(Invitation::Open)
 }

@@ -71,6 +71,11 @@ both! {
         let late = world.mails().await.pop().unwrap().token();
         world.advance(72 * 3600 + 1).await;
         world.anyone().post("/auth/first-login", json!({"token": late})).await.problem(401, "auth.token_expired");
+        // A reset of its password brings nothing, and does not take the address away from it.
+        let before = world.mails().await.len();
+        world.anyone().post("/auth/forgot-password", json!({"email": TESS})).await.expect(202);
+        world.settle().await;
+        assert_eq!(world.mails().await.len(), before);
         let owner = world.sign_in(CORA).await;
         let again = invite(&owner, TESS, "viewer").await.expect(201);
         assert_eq!(again["id"], first["id"]);

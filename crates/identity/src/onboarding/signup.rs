@@ -4,7 +4,7 @@ use super::rules::{AccountState, AccountStatus};
 use super::store::{self, NewOnboarding};
 use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupResponse};
 use crate::accounts::{self, NewAccount, OnboardingStatus};
-use crate::invitations::{self, Address};
+use crate::invitations::{self, Invitation};
 use crate::mailed_links::{self, LinkPurpose, MailKind, MailedLink};
 use crate::users::{self, NewUser};
 use api::answer::Accepted;
@@ -112,16 +112,20 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     };
     accounts::insert(tx, &account).await?;
     let mut is_new = users::insert_if_new(tx, &user).await?;
-    let mut address = Address::Other;
+    let mut was_mailed = false;
     if !is_new {
-        address = invitations::claim_address(tx, &ctx.app, &signup.email, signup.may_mail).await?;
-    }
-    if matches!(address, Address::Released) {
-        is_new = users::insert_if_new(tx, &user).await?;
+        match invitations::remind(tx, &ctx.app, &signup.email, signup.may_mail).await? {
+            Invitation::None => {}
+            Invitation::Open => was_mailed = true,
+            Invitation::Expired(invited) => {
+                users::give_up_address(tx, &invited).await?;
+                is_new = users::insert_if_new(tx, &user).await?;
+            }
+        }
     }
     if !is_new {
         accounts::delete_new(tx, signup.id).await?;
-        if signup.may_mail && !matches!(address, Address::Invited) {
+        if signup.may_mail && !was_mailed {
             // The name in the request may not be the owner's.
             mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}).await?;
         }

@@ -3,7 +3,7 @@
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use crate::invitations::{self, Address};
+use crate::invitations::{self, Invitation};
 use crate::mailed_links::{self, LinkPurpose};
 use crate::users;
 use db::{Conn, DbError};
@@ -26,8 +26,8 @@ fn decrypt(app: &App, payload: &Value) -> Option<Email> {
     String::from_utf8(app.keys.open(Purpose::Mail, &sealed)?).ok()?.parse().ok()
 }
 
-/// Creates the reset link and sends its mail, if the address belongs to an active user; to who was only invited it sends
-/// the invitation.
+/// Creates the reset link and sends its mail, if the address belongs to an active user; whoever was only invited
+/// gets the invitation again, while it is open.
 pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let email = decrypt(&context.app, &payload)
         .ok_or_else(|| JobError::Permanent("cannot decrypt the email address".into()))?;
@@ -35,10 +35,9 @@ pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Re
     db.tx((context, email), |conn, (context, email)| {
         Box::pin(async move {
             let app = &context.app;
-            let address = invitations::claim_address(conn, app, email, true).await?;
-            let found = match address {
-                Address::Other => users::find_by_email(conn, email).await?,
-                Address::Invited | Address::Released => None,
+            let found = match invitations::remind(conn, app, email, true).await? {
+                Invitation::None => users::find_by_email(conn, email).await?,
+                Invitation::Open | Invitation::Expired(_) => None,
             };
             if let Some(user) = found.filter(|user| user.is_active) {
                 let link = mailed_links::issue(conn, app, user.id, LinkPurpose::Reset).await?;

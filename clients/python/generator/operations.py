@@ -14,7 +14,7 @@ HEAD = '''"""A method for every operation of the API{kind}. Generated from opena
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import {generator}, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal, cast
 
@@ -39,6 +39,7 @@ class OperationShape:
     text: str
     result: str
     item_key: str | None = None
+    is_stream: bool = False
     path_parameters: list[Field] = field(default_factory=list)
     query: list[Field] = field(default_factory=list)
     body: list[Field] = field(default_factory=list)
@@ -52,14 +53,24 @@ def read_operations(document: dict[str, Any], types: Types) -> list[OperationSha
     found = []
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            if isinstance(operation, dict) and "operationId" in operation and not is_stream(operation):
-                found.append(read_operation(path, method, operation, types))
+            if isinstance(operation, dict) and "operationId" in operation:
+                shape = read_operation(path, method, operation, types)
+                if is_stream(operation):
+                    read_stream(shape, document, types)
+                found.append(shape)
     return found
 
 
 def is_stream(operation: dict[str, Any]) -> bool:
-    """Streams have no end, so that no method could return their response."""
     return "text/event-stream" in success(operation).get("content", {})
+
+
+def read_stream(shape: OperationShape, document: dict[str, Any], types: Types) -> None:
+    """A stream sends what the list beside it has."""
+    listing = document["paths"][shape.path.removesuffix("/stream")]["get"]
+    page = types.resolve(success(listing)["content"]["application/json"]["schema"])
+    shape.is_stream = True
+    shape.result = qualified(types.annotate(page["properties"]["data"]["items"], "models", "StreamItem"))
 
 
 def success(operation: dict[str, Any]) -> dict[str, Any]:
@@ -133,6 +144,9 @@ def read_result(shape: OperationShape, content: dict[str, Any], types: Types, ow
     key = next((key for key in ITEMS if key in properties), None)
     if key and shape.method == "GET" and any(one.name == "cursor" for one in shape.query):
         shape.item_key = key
+        if len(content) > 1:
+            # Pages are JSON; other formats are for `request`.
+            shape.query = [one for one in shape.query if one.name != "format"]
         schema = properties[key]["items"]
         owner += "Item"
     shape.result = qualified(types.annotate(schema, "models", f"{owner}Response"))
@@ -147,6 +161,7 @@ def write_operations(operations: list[OperationShape], types: Types, *, is_async
     head = HEAD.format(
         kind=", to be awaited" if is_async else "",
         pager="AsyncPager" if is_async else "Pager",
+        generator="AsyncGenerator" if is_async else "Generator",
         name="AsyncApi" if is_async else "Api",
     )
     return head + "\n".join(method_of(shape, is_async) for shape in operations)
@@ -155,10 +170,17 @@ def write_operations(operations: list[OperationShape], types: Types, *, is_async
 def method_of(shape: OperationShape, is_async: bool) -> str:
     pager = "AsyncPager" if is_async else "Pager"
     returns = f"{pager}[{shape.result}]" if shape.item_key else shape.result
-    prefix = "async def" if is_async and not shape.item_key else "def"
+    if shape.is_stream:
+        returns = f"AsyncGenerator[{shape.result}, None]" if is_async else f"Generator[{shape.result}, None, None]"
+    is_awaited = is_async and not shape.item_key and not shape.is_stream
+    prefix = "async def" if is_awaited else "def"
     lines = [f"    {prefix} {shape.name}({', '.join(parameters(shape))}) -> {returns}:"]
     lines.append(docstring(documentation(shape), "        "))
-    lines += body_of(shape, pager, "await " if is_async else "")
+    if shape.is_stream:
+        stream = f'self._stream("{shape.path}", {shape.result}, last_event_id)'
+        lines.append(f'        return cast("{returns}", {stream})')
+    else:
+        lines += body_of(shape, pager, "await " if is_async else "")
     return "\n".join(lines) + "\n"
 
 
@@ -176,6 +198,7 @@ def parameters(shape: OperationShape) -> list[str]:
             keywords.append(f"{one.attribute}: {optional(one.annotation)} = None")
     keywords += ["idempotency_key: str | None = None"] if "Idempotency-Key" in shape.headers else []
     keywords += ["if_match: str | None = None"] if "If-Match" in shape.headers else []
+    keywords += ["last_event_id: str | None = None"] if shape.is_stream else []
     keywords += ["bootstrap_token: str"] if "X-Bootstrap-Token" in shape.headers else []
     return [*positional, "*", *keywords] if keywords else positional
 
@@ -193,6 +216,8 @@ def documentation(shape: OperationShape) -> str:
         lines.append("    idempotency_key: UUID v4 that stands for this operation; chosen by the client if absent.")
     if "If-Match" in shape.headers:
         lines.append("    if_match: ETag of the version to change; refused if somebody else has changed it.")
+    if shape.is_stream:
+        lines.append("    last_event_id: Id of the last event that you have seen; the stream goes on after it.")
     return "\n".join(lines) if len(lines) > 3 else shape.text
 
 

@@ -98,3 +98,20 @@ def hang_up(handler: Handler, _: Seen) -> None:
 def stay_silent(handler: Handler, _: Seen) -> None:
     time.sleep(1)
     hang_up(handler, _)
+
+
+def stream(*chunks: str) -> Answer:
+    """Sends parts of an event stream, and then ends the connection in the middle of the response."""
+
+    def answer(handler: Handler, _: Seen) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        for chunk in chunks:
+            content = chunk.encode()
+            handler.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
+            handler.wfile.flush()
+        hang_up(handler, _)
+
+    return answer

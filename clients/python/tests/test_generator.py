@@ -48,7 +48,8 @@ def answer(schema: dict[str, Any], media_type: str = "application/json") -> dict
 PATHS = {
     "/event": {"get": {"operationId": "getEvent", **answer(ref("Event"))}},
     "/admin/event": {"get": {"operationId": "getAdminEvent", **answer(ref("AdminEvent"))}},
-    "/stream": {"get": {"operationId": "streamEvents", **answer({}, "text/event-stream")}},
+    "/events": {"get": {"operationId": "listEvents", **answer({"properties": {"data": {"items": ref("Event")}}})}},
+    "/events/stream": {"get": {"operationId": "streamEvents", **answer({}, "text/event-stream")}},
     "/orders/{id}": {
         "patch": {
             "operationId": "updateOrder",
@@ -94,7 +95,9 @@ def test_adds_to_every_choice(models: ModuleType) -> None:
 
 def test_writes_methods_that_are_typed(folder: Path) -> None:
     text = (folder / "operations.py").read_text(encoding="utf-8")
-    assert "def stream_events" not in text
+    stream = "def stream_events(self, *, last_event_id: str | None = None)"
+    assert f"{stream} -> Generator[models.Event, None, None]:" in text
+    assert f"    {stream} -> AsyncGenerator[models.Event, None]:" in (folder / "async_operations.py").read_text(encoding="utf-8")
     price = "price: inputs.MoneyInputByAmountMinor | inputs.MoneyInputByAmount | Unset = UNSET"
     assert f"def update_order(self, id: str, *, {price}, class_: str | Unset = UNSET) -> None:" in text
     assert '"class": class_' in text

@@ -1,7 +1,21 @@
+import { Following, LONGEST_SILENCE_MS } from "./events.js";
 import { UNKEYED } from "./generated/operations.js";
 import { ConnectionError, ProblemError } from "./problem.js";
 import { retryDelay, wait } from "./retry.js";
-import type { Arguments, CallOptions, Item, Method, Operation, Options, PagedPath, PathOf, Result } from "./types.js";
+import type {
+  Arguments,
+  CallOptions,
+  Item,
+  Method,
+  Operation,
+  Options,
+  PagedPath,
+  PathOf,
+  Result,
+  Streamed,
+  StreamOptions,
+  StreamPath,
+} from "./types.js";
 
 export interface ClientOptions {
   /** Base URL of the API with its version, such as `https://voice.example.com/v1`. */
@@ -92,6 +106,24 @@ export class Trunkline {
     }
   }
 
+  /**
+   * Follows a stream of events, which has no end: `/events/stream`, or `/admin/events/stream` for the team. It connects
+   * again after a break and goes on after the last event, so that none is missed.
+   */
+  async *stream<P extends StreamPath>(path: P, options: StreamOptions = {}): AsyncGenerator<Streamed<P>, void, undefined> {
+    const following = new Following(options.lastEventId, this.#maxRetries);
+    for (;;) {
+      let failure: unknown;
+      try {
+        for await (const data of this.#follow(path, following, options.signal)) yield JSON.parse(data) as Streamed<P>;
+      } catch (caught) {
+        options.signal?.throwIfAborted();
+        failure = caught;
+      }
+      await wait(following.pause(failure), options.signal);
+    }
+  }
+
   /** Fetches a signed link such as `pdf_url` or `download_url`. The token is not sent. */
   async download(url: string, options: Pick<CallOptions, "signal" | "timeoutMs"> = {}): Promise<Response> {
     return this.#retrying(true, options, async (signal) => {
@@ -99,6 +131,39 @@ export class Trunkline {
       if (!response.ok) throw new ProblemError(response, await response.text());
       return response;
     });
+  }
+
+  /** The data of the events of one connection. */
+  async *#follow(path: string, following: Following, signal: AbortSignal | undefined): AsyncGenerator<string, void, undefined> {
+    const headers = new Headers({ Accept: "text/event-stream" });
+    if (following.lastEventId !== undefined) headers.set("Last-Event-ID", following.lastEventId);
+    const token = typeof this.#token === "function" ? await this.#token() : this.#token;
+    if (token) headers.set("Authorization", `Bearer ${token}`);
+    const silence = new AbortController();
+    const within = async <T>(milliseconds: number, step: Promise<T>): Promise<T> => {
+      const timer = setTimeout(() => silence.abort(), milliseconds);
+      return step.finally(() => clearTimeout(timer));
+    };
+    const ended = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal;
+    try {
+      const response = await within(this.#timeoutMs, this.#fetch(this.baseUrl + path, { headers, signal: ended }));
+      if (!response.ok) throw new ProblemError(response, await response.text());
+      following.connected();
+      const reader = response.body?.getReader();
+      for (;;) {
+        const part = await within(LONGEST_SILENCE_MS, reader?.read() ?? Promise.resolve(undefined));
+        if (!part?.value) return;
+        yield* following.feed(part.value);
+      }
+    } catch (failure) {
+      if (silence.signal.aborted) throw new ConnectionError("the stream is silent", true, failure);
+      // fetch tells of a network failure with a TypeError.
+      if (failure instanceof TypeError) throw new ConnectionError("the connection failed", false, failure);
+      throw failure;
+    } finally {
+      // Ends the connection too, when the caller stops before the stream does.
+      silence.abort();
+    }
   }
 
   async #call(method: Method, path: string, given: unknown): Promise<{ data: unknown; response: Response }> {

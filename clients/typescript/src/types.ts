@@ -95,3 +95,19 @@ type ItemOf<Page> = Page extends { data: (infer T)[] }
 
 /** One item of a list. */
 export type Item<P extends PagedPath> = ItemOf<Result<Operation<P, "get">>>;
+
+/** The streams of events. */
+export type StreamPath = {
+  [P in PagedPath]: `${P}/stream` extends PathOf<"get"> ? `${P}/stream` : never;
+}[PagedPath];
+
+/** What a stream sends: an item of the list beside it. */
+export type Streamed<P extends StreamPath> = P extends `${infer L}/stream` ? (L extends PagedPath ? Item<L> : never) : never;
+
+/** The options of a stream. */
+export interface StreamOptions {
+  /** Id of the last event that you have seen; the stream goes on after it. */
+  lastEventId?: string | undefined;
+  /** Ends the stream. */
+  signal?: AbortSignal;
+}

@@ -34,6 +34,7 @@ const SIGHTS: &[&str] = &[
     " was refused",
     "one ticket: ",
     " has 40 channels",
+    "followed ",
     "received topup.completed",
     "204",
     "400",

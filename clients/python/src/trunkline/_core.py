@@ -87,6 +87,10 @@ class Operations:
     def _result(self, call: Call, result: Any) -> Any:
         raise NotImplementedError
 
+    def _stream(self, path: str, event: Any, last_event_id: str | None) -> Any:
+        """Follows a stream of events; the async client returns an async generator."""
+        raise NotImplementedError
+
 
 def make_call(
     base_url: str,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+import json as json_text
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Self
 
 import anyio
 import httpx
 
+from ._codec import decode
 from ._core import (
     DEFAULT_MAX_RETRIES,
     DEFAULT_TIMEOUT_SECONDS,
@@ -21,6 +24,7 @@ from ._core import (
     result_of,
     signed_link,
 )
+from ._events import Following
 from ._retry import retry_delay
 from .errors import NetworkError, ProblemError
 from .generated.async_operations import AsyncApi
@@ -114,6 +118,34 @@ class AsyncTrunkline(AsyncApi):
     async def _result(self, call: Call, result: Any) -> Any:
         return result_of(await self._execute(call), result)
 
+    async def _stream(self, path: str, event: Any, last_event_id: str | None) -> AsyncGenerator[Any, None]:
+        following = Following(self.base_url, path, last_event_id, self._max_retries)
+        while True:
+            failure: NetworkError | ProblemError | None = None
+            try:
+                async with aclosing(self._follow(following)) as events:
+                    async for data in events:
+                        yield decode(event, json_text.loads(data))
+            except (NetworkError, ProblemError) as caught:
+                failure = caught
+            await anyio.sleep(following.pause(failure))
+
+    async def _follow(self, following: Following) -> AsyncGenerator[str, None]:
+        """The data of the events of one connection."""
+        token = await self._current_token()
+        timeout = following.timeout(self._timeout)
+        try:
+            async with self._http.stream(**following.call().arguments(token), timeout=timeout) as response:
+                if response.status_code >= 400:
+                    await response.aread()
+                checked(response)
+                following.connected()
+                async for chunk in response.aiter_bytes():
+                    for data in following.feed(chunk):
+                        yield data
+        except httpx.TransportError as cause:
+            raise network_error(cause) from cause
+
     async def _execute(self, call: Call) -> httpx.Response:
         tries = 0
         while True:
@@ -127,11 +159,12 @@ class AsyncTrunkline(AsyncApi):
             await anyio.sleep(delay)
 
     async def _attempt(self, call: Call) -> httpx.Response:
-        token = self._token() if callable(self._token) else self._token
-        if inspect.isawaitable(token):
-            token = await token
-        arguments = call.arguments(token)
+        arguments = call.arguments(await self._current_token())
         try:
             return checked(await self._http.request(**arguments, timeout=self._timeout))
         except httpx.TransportError as cause:
             raise network_error(cause) from cause
+
+    async def _current_token(self) -> str | None:
+        token = self._token() if callable(self._token) else self._token
+        return await token if inspect.isawaitable(token) else token

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json as json_text
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
 
+from ._codec import decode
 from ._core import (
     DEFAULT_MAX_RETRIES,
     DEFAULT_TIMEOUT_SECONDS,
@@ -20,6 +22,7 @@ from ._core import (
     result_of,
     signed_link,
 )
+from ._events import Following
 from ._retry import retry_delay
 from .errors import NetworkError, ProblemError
 from .generated.operations import Api
@@ -112,6 +115,32 @@ class Trunkline(Api):
 
     def _result(self, call: Call, result: Any) -> Any:
         return result_of(self._execute(call), result)
+
+    def _stream(self, path: str, event: Any, last_event_id: str | None) -> Generator[Any, None, None]:
+        following = Following(self.base_url, path, last_event_id, self._max_retries)
+        while True:
+            failure: NetworkError | ProblemError | None = None
+            try:
+                for data in self._follow(following):
+                    yield decode(event, json_text.loads(data))
+            except (NetworkError, ProblemError) as caught:
+                failure = caught
+            time.sleep(following.pause(failure))
+
+    def _follow(self, following: Following) -> Generator[str, None, None]:
+        """The data of the events of one connection."""
+        token = self._token() if callable(self._token) else self._token
+        timeout = following.timeout(self._timeout)
+        try:
+            with self._http.stream(**following.call().arguments(token), timeout=timeout) as response:
+                if response.status_code >= 400:
+                    response.read()
+                checked(response)
+                following.connected()
+                for chunk in response.iter_bytes():
+                    yield from following.feed(chunk)
+        except httpx.TransportError as cause:
+            raise network_error(cause) from cause
 
     def _execute(self, call: Call) -> httpx.Response:
         tries = 0

@@ -18,6 +18,8 @@ class Page(Generic[T]):
     items: list[T]
     next_cursor: str | None
     """Cursor of the next page; None on the last."""
+    totals: T | None = None
+    """Sums of all pages, where a report has them."""
 
 
 class Listing(Generic[T]):
@@ -46,7 +48,7 @@ class Listing(Generic[T]):
         following = answer.get("meta", answer).get("next_cursor")
         items = [decode(self._item, value) for value in answer[self._key]]
         # A list that is polled, such as that of events, repeats its cursor at the end.
-        return Page(items, following if following != cursor else None)
+        return Page(items, following if following != cursor else None, decode(self._item, answer.get("totals")))
 
 
 class Pager(Listing[T]):

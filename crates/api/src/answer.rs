@@ -10,7 +10,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::page::{Items, Page, Rows};
+use super::page::{Items, Page, Rows, TotalledPage};
 use super::problem::Problem;
 use super::response::{Body, Response, full};
 
@@ -183,6 +183,19 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Page<T> {
     }
 }
 
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for TotalledPage<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = &["Link"];
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<TotalledPage<T>>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        with_next(Rendered::json(Self::STATUS, &self)?, self.next_link())
+    }
+}
+
 impl<T: Serialize + JsonSchema + Send + 'static> Answer for Items<T> {
     const STATUS: StatusCode = StatusCode::OK;
     const HEADERS: &'static [&'static str] = &["Link"];
@@ -280,5 +293,32 @@ impl Answer for CsvFile {
 
     fn render(self) -> Result<Rendered, Problem> {
         self.0.render()
+    }
+}
+
+/// A page of a list, or the whole list as CSV, as the caller asks.
+pub enum PageOrCsv<P> {
+    Page(P),
+    Csv(CsvFile),
+}
+
+impl<P: Answer> Answer for PageOrCsv<P> {
+    const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = &["Link", "Content-Disposition"];
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        let both = [P::content(schemas), CsvFile::content(schemas)];
+        let types = both.into_iter().flatten().filter_map(|content| match content {
+            Value::Object(types) => Some(types),
+            _ => None,
+        });
+        Some(Value::Object(types.flatten().collect()))
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        match self {
+            PageOrCsv::Page(page) => page.render(),
+            PageOrCsv::Csv(file) => file.render(),
+        }
     }
 }

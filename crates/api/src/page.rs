@@ -60,6 +60,26 @@ pub struct Page<T> {
     next: Option<String>,
 }
 
+/// One page of a report, and the totals of the whole report.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}Report")]
+pub struct TotalledPage<T> {
+    /// The rows of the page.
+    pub data: Vec<T>,
+    /// The cursor of the next page, and the limit.
+    pub meta: PageMeta,
+    /// Sums of all rows of all pages.
+    pub totals: T,
+    #[serde(skip)]
+    next: Option<String>,
+}
+
+impl<T> TotalledPage<T> {
+    pub fn next_link(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+}
+
 /// One page of a list.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "{T}List")]
@@ -111,6 +131,11 @@ impl<T> Page<T> {
     /// The path and query of the next page.
     pub fn next_link(&self) -> Option<&str> {
         self.next.as_deref()
+    }
+
+    pub fn with_totals(self, totals: T) -> TotalledPage<T> {
+        let Page { data, meta, next } = self;
+        TotalledPage { data, meta, totals, next }
     }
 }
 

@@ -206,6 +206,11 @@ pub fn endpoints() -> Vec<Endpoint> {
                     hour or day, all together or by destination, country, trunk, customer or upstream. A response has at \
                     most 5000 points; what does not fit is summed up in `other`. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+        get("/admin/reports/margin", cdrs::margin, "getMarginReport", "Get margin report")
+            .about("Returns attempts, answered calls, minutes, charge, cost and margin of all customers' calls in a period, by \
+                    day, customer, destination or upstream, in the order of `key`, with the `totals` of the whole period. \
+                    `format=csv` streams all rows as CSV. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/cdrs/{id}", cdrs::admin_show, "adminGetCdr", "Get CDR of any customer")
             .about("Returns a CDR with its cost and margin, and the rate deck, markup and exchange rate that its price \
                     follows from. Open to the team (admin or support).")

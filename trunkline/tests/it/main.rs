@@ -50,6 +50,7 @@ mod low_balance;
 mod mail;
 mod mail_bombing;
 mod mailed_notifications;
+mod margin_report;
 mod metrics;
 mod network_proofs;
 mod nodes;

@@ -15,17 +15,17 @@ use crate::world::fixtures::rates::import_deck;
 use crate::world::fixtures::switch::{CALL_DECK, Scene, merged, trunk_with_source};
 
 /// Attempts, answered calls, seconds, charge and cost in nanos.
-type Sums = [i64; 5];
+pub type Sums = [i64; 5];
 
 /// Nanos of an exact amount.
-fn nanos(money: &Value) -> i64 {
+pub fn nanos(money: &Value) -> i64 {
     let text = money["amount"].as_str().unwrap();
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
     let (units, fraction) = text.split_once('.').unwrap();
     sign * (units.parse::<i64>().unwrap() * 1_000_000_000 + format!("{fraction:0<9}").parse::<i64>().unwrap())
 }
 
-fn millis(time: &Value) -> i64 {
+pub fn millis(time: &Value) -> i64 {
     time.as_str().unwrap().parse::<Rfc3339>().unwrap().0.millis()
 }
 
@@ -54,7 +54,7 @@ fn shown(report: &Value) -> BTreeMap<(String, i64), Sums> {
 }
 
 /// The same from CDRs, by what `key` says.
-fn recounted(
+pub fn recounted(
     cdrs: &[Value],
     start: impl Fn(Time) -> i64,
     key: impl Fn(&Value) -> String,
@@ -73,7 +73,7 @@ fn recounted(
 }
 
 /// All CDRs, with what only their details say.
-async fn all_cdrs(team: &Client) -> Vec<Value> {
+pub async fn all_cdrs(team: &Client) -> Vec<Value> {
     let mut cdrs = Vec::new();
     for cdr in team.get("/admin/cdrs?limit=1000").await.ok()["data"].as_array().unwrap() {
         let detail = team.get(&format!("/admin/cdrs/{}", cdr["id"].as_str().unwrap())).await.ok();

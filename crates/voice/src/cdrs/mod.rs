@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - `terms`, `row`, `state`, `quotes`: a call's terms, its CDR, its states, and its quote before it begins
-//! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour · `usage`: series
+//! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour · `usage`: series, margin
 //! - `ended`: the calls that webhook endpoints ask for
 //! - `handlers`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
 //! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
@@ -63,7 +63,7 @@ pub use state::{CallState, Known};
 pub use terms::{CallStatus, CallTerms, HungUpBy, Leg, Parties, Price};
 pub use time::SwitchTime;
 pub use types::Cdr;
-pub use usage::{add_routes, traffic, usage};
+pub use usage::{add_routes, margin, traffic, usage};
 pub use verify::{Mismatch, Verified, verify};
 pub use write::{
     Amendment, CallEnd, CallUpdate, EndedCall, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS, answer_time,

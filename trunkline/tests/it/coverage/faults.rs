@@ -70,6 +70,7 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("POST", "/admin/cdrs/exports", Body(|| json!({"from": "2026-02-01T00:00:00Z", "to": "2026-01-01T00:00:00Z"})), "to"),
     ("GET", "/usage", Query("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to"),
     ("GET", "/admin/traffic", Query("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to"),
+    ("GET", "/admin/reports/margin", Query("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to"),
     ("PATCH", "/admin/customers/{id}", Body(|| json!({"onboarding_status": "approved", "reason": "Unpaid"})), "reason"),
     ("PUT", "/me/notification-preferences", Body(|| json!({"data": [{"code": "rates.changed", "mail": true}, {"code": "rates.changed", "mail": false}]})), "data"),
     ("POST", "/webhook-endpoints", Body(|| json!({"url": "http://erp.example/"})), "url"),

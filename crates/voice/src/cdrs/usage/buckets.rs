@@ -37,6 +37,30 @@ impl Stretch {
     }
 }
 
+/// Slots of one length in the rollups, in hours since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    pub span: i64,
+    pub start: i64,
+    /// Exclusive.
+    pub end: i64,
+}
+
+/// The slots that cover a range of hours exactly: whole UTC days, and the hours before and after them.
+pub fn covering(start: i64, end: i64) -> Vec<Slots> {
+    let first_day = (start + DAY_SPAN - 1).div_euclid(DAY_SPAN) * DAY_SPAN;
+    let last_day = end.div_euclid(DAY_SPAN) * DAY_SPAN;
+    if first_day >= last_day {
+        return vec![Slots { span: HOUR_SPAN, start, end }];
+    }
+    let parts = [
+        Slots { span: HOUR_SPAN, start, end: first_day },
+        Slots { span: DAY_SPAN, start: first_day, end: last_day },
+        Slots { span: HOUR_SPAN, start: last_day, end },
+    ];
+    parts.into_iter().filter(|part| part.start < part.end).collect()
+}
+
 /// Days that do not begin on a full hour UTC.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotWholeHours;
@@ -120,5 +144,17 @@ mod tests {
         assert_eq!(found, Err(NotWholeHours));
         let hours = of(Interval::Hour, "Asia/Kolkata", "2026-03-27T12:00:00Z", "2026-03-27T13:00:00Z");
         assert_eq!(hours, Ok(vec![(1, 1, 1)]));
+    }
+
+    #[test]
+    fn a_range_is_covered_by_days_and_the_hours_around_them() {
+        let parts = |start, end| -> Vec<(i64, i64, i64)> {
+            covering(start, end).iter().map(|it| (it.span, it.start, it.end)).collect()
+        };
+        assert_eq!(parts(48, 96), [(24, 48, 96)]);
+        assert_eq!(parts(47, 97), [(1, 47, 48), (24, 48, 96), (1, 96, 97)]);
+        assert_eq!(parts(47, 71), [(1, 47, 71)]);
+        assert_eq!(parts(48, 71), [(1, 48, 71)]);
+        assert_eq!(parts(47, 96), [(1, 47, 48), (24, 48, 96)]);
     }
 }

@@ -1,15 +1,19 @@
-//! Usage of an account (`/usage`) and traffic of all customers (`/admin/traffic`) over time.
+//! Usage of an account (`/usage`) and traffic of all customers (`/admin/traffic`) over time, and the margin of a period
+//! (`/admin/reports/margin`).
 //!
 //! Series come from rollups by hour and UTC day, which the transaction of every CDR keeps, so a series costs the same
 //! however many calls it sums up. Days of another time zone are summed from hours.
 //!
 //! - `buckets`: the points in time · `series`: what fits a response · `store`: the rollups
+//! - `margin`: charge, cost and margin of a period
 
 mod buckets;
+mod margin;
 mod series;
 mod store;
 mod types;
 
+pub use margin::margin;
 pub use store::{DestinationHours, RouteHours, add, add_routes};
 
 use std::time::Duration;
@@ -106,6 +110,8 @@ pub async fn traffic(
 struct Period {
     interval: Interval,
     time_zone: TimeZone,
+    /// As asked for, not rounded.
+    range: (Time, Time),
     stretches: Vec<Stretch>,
 }
 
@@ -131,7 +137,7 @@ impl Period {
         faults.unless(stretches.is_ok(), "time_zone", "must be whole hours from UTC in this range");
         faults.into_result()?;
         let stretches = stretches.map_err(|NotWholeHours| Problem::internal("a refused time zone went on"))?;
-        Ok(Period { interval, time_zone, stretches })
+        Ok(Period { interval, time_zone, range: (from, to), stretches })
     }
 }
 

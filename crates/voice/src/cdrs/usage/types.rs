@@ -89,7 +89,7 @@ impl Checks for TrafficQuery {
     }
 }
 
-fn check_range(given: &Given<'_>) {
+pub fn check_range(given: &Given<'_>) {
     given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| must(to.0 > from.0, "must be after from"));
 }
 
@@ -190,7 +190,7 @@ impl UsagePoint {
     }
 }
 
-fn money(nanos: i64) -> ExactMoney {
+pub fn money(nanos: i64) -> ExactMoney {
     Money::from_nanos(nanos, CURRENCY).into()
 }
 

@@ -94,13 +94,22 @@ async fn insert(tx: &mut Tx<'_>, new: &TrunkRow, is_target_reserved: bool) -> Re
     }
     let trunk = TrunkRow { is_default: new.is_default || count == 0, ..new.clone() };
     if trunk.is_default {
-        store::unset_default(tx, trunk.account_id).await?;
+        unset_default(tx, trunk.account_id).await?;
     }
     tx.insert(&trunk).await?;
     let account = trunk.account_id;
     let shown = Trunk::new(trunk, &tx.ctx.app.settings);
     events::record(tx, account, EventType::TrunkCreated, &shown).await?;
     Ok(Created(shown))
+}
+
+/// Another trunk becomes the default: tells of the one that was.
+async fn unset_default(tx: &mut Tx<'_>, account: AccountId) -> Result<(), Problem> {
+    if let Some(former) = store::unset_default(tx, account).await? {
+        let shown = Trunk::new(former, &tx.ctx.app.settings);
+        events::record(tx, account, EventType::TrunkUpdated, &shown).await?;
+    }
+    Ok(())
 }
 
 pub async fn update(
@@ -135,7 +144,7 @@ async fn apply(
         (true, false) => {
             return Err(Problem::state_conflict("This trunk is the default. Make another trunk the default instead."));
         }
-        (false, true) => store::unset_default(tx, trunk.account_id).await?,
+        (false, true) => unset_default(tx, trunk.account_id).await?,
         _ => {}
     }
     trunk.updated_at = now;

@@ -82,13 +82,16 @@ pub async fn count(conn: &mut Conn, account: AccountId) -> Result<i64, DbError> 
 }
 
 /// Leaves the account without a default, for the one that is about to be it: an index allows one at any moment.
-pub async fn unset_default(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
-    conn.exec(
-        sql!("UPDATE trunks SET is_default = FALSE, updated_at = $2 WHERE account_id = $1 AND is_default"),
-        params![account, conn.now()],
+pub async fn unset_default(conn: &mut Conn, account: AccountId) -> Result<Option<TrunkRow>, DbError> {
+    let now = conn.now();
+    conn.opt(
+        sql!(
+            "UPDATE trunks SET is_default = FALSE, updated_at = $2 WHERE account_id = $1 AND is_default RETURNING ",
+            TrunkRow::COLS
+        ),
+        params![account, now],
     )
-    .await?;
-    Ok(())
+    .await
 }
 
 /// Deletes a trunk and remembers whose it was, for calls that are imported later.

@@ -112,8 +112,8 @@ impl EventReader {
     async fn next(&mut self) -> Result<StreamedEvent, StartError> {
         loop {
             while let Some(block) = self.take_block() {
+                self.last = line(&block, "id: ").or(self.last.take());
                 let Some(event) = read_event(&block) else { continue };
-                self.last = Some(event.id.clone());
                 if self.types.is_empty() || self.types.contains(&event.kind) {
                     return Ok(event);
                 }
@@ -168,8 +168,12 @@ impl EventReader {
     }
 }
 
-/// The event of a block; comments and settings of the stream have none.
+/// The event of a block; comments and what the stream begins with have none.
 fn read_event(block: &str) -> Option<StreamedEvent> {
-    let line = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-    Some(StreamedEvent { id: line("id: ")?, kind: line("event: ")?, data: line("data: ")? })
+    Some(StreamedEvent { id: line(block, "id: ")?, kind: line(block, "event: ")?, data: line(block, "data: ")? })
+}
+
+/// The rest of the line that begins with this.
+fn line(block: &str, start: &str) -> Option<String> {
+    block.lines().find_map(|line| line.strip_prefix(start)).map(str::to_owned)
 }

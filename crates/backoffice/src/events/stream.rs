@@ -14,6 +14,7 @@ use futures_util::stream;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
+use uuid::Uuid;
 
 use super::Audience;
 use super::feed::frame;
@@ -39,23 +40,43 @@ const RETRY_AFTER: u64 = 15;
 
 pub async fn stream(mut ctx: ReadCtx, last: LastEventId<EventId>) -> Result<EventStream, Problem> {
     let audience = Audience::Account(ctx.principal()?.account_id);
-    let position = start(&mut ctx, audience, last).await?;
-    open(ctx, audience, position).await
+    let start = start(&mut ctx, audience, last).await?;
+    open(ctx, audience, start).await
 }
 
 pub async fn team_stream(mut ctx: ReadCtx, last: LastEventId<EventId>) -> Result<EventStream, Problem> {
-    let position = start(&mut ctx, Audience::Team, last).await?;
-    open(ctx, Audience::Team, position).await
+    let start = start(&mut ctx, Audience::Team, last).await?;
+    open(ctx, Audience::Team, start).await
 }
 
-/// Where a stream begins: after the event that the caller has seen, or now.
-async fn start(conn: &mut Conn, audience: Audience, last: LastEventId<EventId>) -> Result<i64, Problem> {
-    let LastEventId(Some(last)) = last else { return Ok(events::head(conn).await?.position) };
-    let found = events::find(conn, audience.account(), last).await?;
-    found.and_then(|event| event.position).ok_or_else(unknown_event)
+/// Where a stream begins.
+struct Start {
+    /// The last event before it. A caller that loses the connection before any event resumes with this one.
+    after: EventId,
+    position: i64,
 }
 
-async fn open(mut ctx: ReadCtx, audience: Audience, position: i64) -> Result<EventStream, Problem> {
+/// Stands for the time before the first event, in place of an event's id.
+const BEFORE_ALL: EventId = EventId::new(Uuid::nil());
+
+/// After the event that the caller has seen, or now.
+async fn start(conn: &mut Conn, audience: Audience, last: LastEventId<EventId>) -> Result<Start, Problem> {
+    match last {
+        LastEventId(None) => {
+            let position = events::head(conn).await?.position;
+            let newest = events::newest(conn, audience.account(), position).await?;
+            Ok(Start { after: newest.unwrap_or(BEFORE_ALL), position })
+        }
+        LastEventId(Some(BEFORE_ALL)) => Ok(Start { after: BEFORE_ALL, position: 0 }),
+        LastEventId(Some(after)) => {
+            let found = events::find(conn, audience.account(), after).await?;
+            let position = found.and_then(|event| event.position).ok_or_else(unknown_event)?;
+            Ok(Start { after, position })
+        }
+    }
+}
+
+async fn open(mut ctx: ReadCtx, audience: Audience, Start { after, position }: Start) -> Result<EventStream, Problem> {
     let caller = ctx.principal()?.clone();
     let expired = || Problem::token_expired("The access token has expired. Refresh it with POST /v1/auth/refresh.");
     let expires_at = auth::valid_until(&mut ctx, &caller).await?.ok_or_else(expired)?;
@@ -81,7 +102,7 @@ async fn open(mut ctx: ReadCtx, audience: Audience, position: i64) -> Result<Eve
         _place: place,
     };
     // Sent at once, so that the caller sees that it is connected.
-    let greeting = stream::iter([Ok(Bytes::from_static(b"retry: 2000\n\n"))]);
+    let greeting = stream::iter([Ok(Bytes::from(format!("retry: 2000\nid: {after}\n\n")))]);
     let following = stream::unfold(follower, async |mut follower| {
         let sent = follower.next().await?;
         Some((Ok::<_, io::Error>(sent), follower))

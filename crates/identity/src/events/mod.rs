@@ -11,7 +11,8 @@ mod store;
 
 pub use kinds::EventType;
 pub use store::{
-    EventFilter, EventId, EventRow, Head, PublishedEvent, find, head, list, lock_head, publish, purge, range, set_head,
+    EventFilter, EventId, EventRow, Head, PublishedEvent, find, head, list, lock_head, newest, publish, purge, range,
+    set_head,
 };
 
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -118,6 +118,23 @@ pub async fn find(conn: &mut Conn, account: Option<AccountId>, id: EventId) -> R
     Ok(found.filter(|event| account.is_none_or(|account| event.account_id == account)))
 }
 
+/// The newest event up to a position, of this account if one is given.
+pub async fn newest(conn: &mut Conn, account: Option<AccountId>, through: i64) -> Result<Option<EventId>, DbError> {
+    // One text for each index.
+    let newest: Option<(EventId,)> = match account {
+        Some(account) => {
+            let sql =
+                sql!("SELECT id FROM events WHERE account_id = $2 AND position <= $1 ORDER BY position DESC LIMIT 1");
+            conn.opt(sql, params![through, account]).await?
+        }
+        None => {
+            let sql = sql!("SELECT id FROM events WHERE position <= $1 ORDER BY position DESC LIMIT 1");
+            conn.opt(sql, params![through]).await?
+        }
+    };
+    Ok(newest.map(|(id,)| id))
+}
+
 /// Listed events after a position, oldest first.
 pub async fn list(
     conn: &mut Conn,

@@ -19,6 +19,8 @@ const CORA: &str = "cora@customer.example";
 struct Stream {
     response: reqwest::Response,
     text: String,
+    /// The id that it begins with.
+    begins_after: String,
 }
 
 /// An event of a stream: its id, its type and the name of the trunk that it tells of.
@@ -37,9 +39,9 @@ impl Stream {
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        let mut stream = Stream { response, text: String::new() };
-        // What it begins with.
-        assert_eq!(stream.block().await.as_deref(), Some("retry: 2000"));
+        let mut stream = Stream { response, text: String::new(), begins_after: String::new() };
+        let greeting = stream.block().await.unwrap();
+        stream.begins_after = greeting.strip_prefix("retry: 2000\nid: ").unwrap().to_owned();
         stream
     }
 
@@ -116,6 +118,24 @@ both! {
         for last in [theirs, uuid().to_string(), "1".to_owned()] {
             let refused = cora.header("Last-Event-ID", &last).get("/events/stream").await;
             assert_eq!(refused.invalid(), ["Last-Event-ID"]);
+        }
+        world.end().await;
+    }
+
+    async fn a_stream_that_broke_before_its_first_event_resumes_without_a_gap(db) {
+        let world = World::unlimited(db).await;
+        let (cora, other) = (world.customer(CORA).await, world.customer("omar@customer.example").await);
+        create_trunk(&other, "earlier").await;
+        world.settle().await;
+        for (caller, earlier) in [(&cora, 0), (&other, 1)] {
+            let begins_after = Stream::open(caller, None).await.begins_after;
+            create_trunk(caller, "missed").await;
+            world.settle().await;
+            let mut resumed = Stream::open(caller, Some(&begins_after)).await;
+            assert_eq!(resumed.begins_after, begins_after);
+            assert_eq!(resumed.names(1).await, ["missed"]);
+            let listed = caller.get("/events").await.ok()["data"].as_array().unwrap().len();
+            assert_eq!(listed, earlier + 1);
         }
         world.end().await;
     }

@@ -100,6 +100,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0057_list_filters",
     "0058_usage_rollups" + postgres + sqlite,
     "0059_search",
+    "0060_blocked_users",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

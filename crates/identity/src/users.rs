@@ -135,6 +135,20 @@ pub async fn give_up_address(conn: &mut Conn, user: &User) -> Result<(), DbError
     Ok(())
 }
 
+/// Gives a shadow the address that it was invited with, if that is nobody's any more. True if it has it now.
+pub async fn claim_free_address(conn: &mut Conn, id: UserId) -> Result<bool, DbError> {
+    let sql = sql!(
+        "UPDATE users SET email = invited_email, invited_email = NULL, updated_at = $2
+         WHERE id = $1 AND invited_email IS NOT NULL
+             AND NOT EXISTS (SELECT 1 FROM users AS holder WHERE holder.email = users.invited_email)"
+    );
+    match conn.exec(sql, params![id, conn.now()]).await {
+        // Somebody else took it at this moment.
+        Err(DbError::Unique(_)) => Err(DbError::Retry),
+        claimed => Ok(claimed? == 1),
+    }
+}
+
 /// The first active user of an account whose only role is `customer`, an owner if there is one.
 pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Option<User>, DbError> {
     conn.opt(
@@ -214,10 +228,10 @@ pub async fn clear_password(conn: &mut Conn, id: UserId) -> Result<(), DbError> 
     Ok(())
 }
 
-/// Sets what a user may do, and whether it may sign in.
+/// Sets what a user may do, and whether it may sign in, as the team decides: no owner lets it sign in again.
 pub async fn update_access(conn: &mut Conn, user: UserId, roles: Roles, is_active: bool) -> Result<(), DbError> {
     conn.exec(
-        sql!("UPDATE users SET roles = $2, is_active = $3, updated_at = $4 WHERE id = $1"),
+        sql!("UPDATE users SET roles = $2, is_active = $3, is_blocked = NOT $3, updated_at = $4 WHERE id = $1"),
         params![user, roles, is_active, conn.now()],
     )
     .await?;

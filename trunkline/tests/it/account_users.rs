@@ -64,6 +64,49 @@ both! {
         world.end().await;
     }
 
+    async fn the_contact_who_leaves_hands_the_accounts_mail_on(db) {
+        let world = World::unlimited(db).await;
+        let (cora, admin) = (world.customer(CORA).await, world.admin().await);
+        let tess = join(&world, &cora, TESS, "owner").await;
+        let contact = async || {
+            let customer = admin.get(&format!("/admin/customers/{}", cora.account_id)).await.ok();
+            customer["contact_email"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(contact().await, CORA);
+        tess.patch(&path(&listed(&tess, CORA).await), json!({"status": "deactivated"})).await.ok();
+        assert_eq!(contact().await, TESS);
+        // Whoever is no contact changes nothing.
+        tess.delete(&path(&listed(&tess, CORA).await)).await.expect(204);
+        assert_eq!(contact().await, TESS);
+        let found = admin.get("/admin/customers?q=tess").await.ok();
+        assert_eq!(found["data"][0]["id"], cora.account_id.as_str());
+        world.end().await;
+    }
+
+    async fn an_owner_cannot_undo_the_teams_deactivation(db) {
+        let world = World::unlimited(db).await;
+        let (owner, admin) = (world.customer(CORA).await, world.admin().await);
+        let tess = join(&world, &owner, TESS, "technical").await;
+        let by_team = format!("/admin/customers/{}/users/{}", owner.account_id, tess.user_id);
+        let member = path(&listed(&owner, TESS).await);
+        // Also after an owner has done the same.
+        for deactivated_by_owner in [false, true] {
+            if deactivated_by_owner {
+                owner.patch(&member, json!({"status": "deactivated"})).await.ok();
+            }
+            admin.post(&format!("{by_team}/deactivate"), json!({})).await.ok();
+            assert_eq!(listed(&owner, TESS).await["blocked"], true);
+            owner.patch(&member, json!({"status": "active"})).await.problem(409, "state.conflict");
+            owner.delete(&member).await.problem(409, "state.conflict");
+            owner.patch(&member, json!({"name": "Tess Renamed"})).await.ok();
+            admin.post(&format!("{by_team}/reactivate"), json!({})).await.ok();
+            let reactivated = listed(&owner, TESS).await;
+            assert_eq!((&reactivated["blocked"], &reactivated["status"]), (&json!(false), &json!("active")));
+        }
+        owner.delete(&member).await.expect(204);
+        world.end().await;
+    }
+
     async fn a_late_invitation_is_sent_again_to_the_same_user(db) {
         let world = World::unlimited(db).await;
         let owner = world.customer(CORA).await;
@@ -162,6 +205,20 @@ both! {
         assert_eq!((&changed["account_role"], &changed["status"]), (&json!("billing"), &json!("invited")));
         owner.delete(&path(&listed_known)).await.expect(204);
         owner.delete(&path(&listed_known)).await.problem(404, "not_found");
+        world.end().await;
+    }
+
+    async fn an_address_that_became_free_gets_the_invitation(db) {
+        let world = World::unlimited(db).await;
+        let (owner, other) = (world.customer(CORA).await, world.customer("otto@other.example").await);
+        join(&world, &other, TESS, "viewer").await;
+        let waiting = invite(&owner, TESS, "technical").await.expect(201);
+        other.delete(&path(&listed(&other, TESS).await)).await.expect(204);
+        let again = invite(&owner, TESS, "technical").await.expect(201);
+        assert_eq!(again["id"], waiting["id"]);
+        let mail = world.mails().await.into_iter().rfind(|mail| mail.to.contains(TESS)).unwrap();
+        let session = world.anyone().post("/auth/first-login", json!({"token": mail.token()})).await.ok();
+        assert_eq!(world.session(&session).account_id, owner.account_id);
         world.end().await;
     }
 

@@ -77,7 +77,11 @@ async fn apply(tx: &mut Tx<'_>, user: &MemberRow, change: AccessChange) -> Resul
         AccessChange::SignedOut if !user.is_active => {
             return Err(Problem::state_conflict("The user is deactivated and has no sessions."));
         }
-        AccessChange::Deactivated | AccessChange::Reactivated if user.is_active == is_active => return Ok(()),
+        AccessChange::Reactivated if user.is_active => return Ok(()),
+        // An owner deactivated it; from now on no owner reactivates it.
+        AccessChange::Deactivated if !user.is_active => {
+            return Ok(users::update_access(tx, user.id, user.roles, is_active).await?);
+        }
         _ => {}
     }
     if user.is_active != is_active {

@@ -12,7 +12,7 @@ mod types;
 
 use crate::mailed_links::{self, MailKind};
 use crate::users::{self, NewUser};
-use crate::{invitations, onboarding, passkeys, sessions, two_factor};
+use crate::{accounts, invitations, onboarding, passkeys, sessions, two_factor};
 use api::answer::{Created, Json, NoContent};
 use api::api_keys;
 use api::checks::Checked;
@@ -80,8 +80,9 @@ async fn lock(tx: &mut Tx<'_>) -> Result<AccountId, Problem> {
 
 /// The user is in the account already: an invited one gets a new link, any other is told.
 async fn mail_again(tx: &mut Tx<'_>, known: &MemberRow) -> Result<(), Problem> {
-    let is_reachable = known.is_pending && known.is_active && !known.is_shadow;
-    if is_reachable { send_link(tx, known).await } else { send_refusal(tx, known).await }
+    let is_waiting = known.is_pending && known.is_active;
+    let has_address = !known.is_shadow || (is_waiting && users::claim_free_address(tx, known.id).await?);
+    if is_waiting && has_address { send_link(tx, known).await } else { send_refusal(tx, known).await }
 }
 
 async fn create_new(tx: &mut Tx<'_>, account: AccountId, request: &AccountUserCreate) -> Result<UserId, Problem> {
@@ -152,6 +153,9 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AccountUserUpdate) -> Resu
     if let Change::Set(status) = status {
         after.is_active = status == UserActivation::Active;
     }
+    if after.is_active {
+        require_unblocked(&before)?;
+    }
     keep_an_owner(tx, account, &before, Some(&after)).await?;
     users::update_member(tx, id, &after.name, after.account_role, after.is_active).await?;
     note_changes(tx.ctx, &before, &after);
@@ -161,7 +165,7 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AccountUserUpdate) -> Resu
     }
     let change = match (before.is_active, after.is_active) {
         (true, false) => {
-            end_access(tx, id).await?;
+            end_access(tx, &before).await?;
             Some(MembershipChange::Deactivated)
         }
         (false, true) => Some(MembershipChange::Reactivated),
@@ -185,6 +189,15 @@ fn note_changes(ctx: &RequestCtx, before: &MemberRow, after: &MemberRow) {
     ctx.audit_changes(fields(before), fields(after));
 }
 
+/// Refuses what would give a user whom the team deactivated its access back: reactivating it, or deleting it in order
+/// to invite its address again.
+fn require_unblocked(user: &MemberRow) -> Result<(), Problem> {
+    if user.is_blocked {
+        return Err(Problem::state_conflict("The carrier deactivated this user. Ask support to reactivate it."));
+    }
+    Ok(())
+}
+
 /// Refuses a change after which nobody could manage the account. `after` is none for a user who is deleted.
 async fn keep_an_owner(
     conn: &mut Conn,
@@ -202,12 +215,28 @@ async fn keep_an_owner(
     Ok(())
 }
 
-/// Ends everything that a user could sign in with.
-async fn end_access(tx: &mut Tx<'_>, id: UserId) -> Result<(), Problem> {
+/// Ends everything that a user could sign in with, and hands the account's mail on to another owner.
+async fn end_access(tx: &mut Tx<'_>, user: &MemberRow) -> Result<(), Problem> {
     // In this order: a challenge or link that is being used concurrently commits first, and its session ends too.
-    two_factor::void_challenges(tx, id).await?;
-    mailed_links::void_all(tx, id).await?;
-    Ok(sessions::end_all_sessions(tx, id).await?)
+    two_factor::void_challenges(tx, user.id).await?;
+    mailed_links::void_all(tx, user.id).await?;
+    sessions::end_all_sessions(tx, user.id).await?;
+    hand_contact_on(tx, user).await
+}
+
+/// Whoever leaves does not stay the contact, who gets the mail about the account.
+async fn hand_contact_on(tx: &mut Tx<'_>, user: &MemberRow) -> Result<(), Problem> {
+    let ctx = tx.ctx.clone();
+    let caller = ctx.principal()?;
+    let contact = accounts::contact(tx, caller.account_id).await?;
+    if user.is_shadow || contact.is_none_or(|contact| contact.contact_email != user.email) {
+        return Ok(());
+    }
+    if let Some(next) = store::next_contact(tx, caller.account_id, user.id, caller.user_id).await? {
+        ctx.audit_note("contact_email", next.contact_email.to_string());
+        accounts::set_contact(tx, caller.account_id, &next).await?;
+    }
+    Ok(())
 }
 
 /// Tells the user what an owner changed, unless it never was one.
@@ -227,8 +256,9 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<UserId>) -> Result<Committed
         Box::pin(async move {
             let account = lock(tx).await?;
             let user = member(tx, account, *id).await?;
+            require_unblocked(&user)?;
             keep_an_owner(tx, account, &user, None).await?;
-            end_access(tx, *id).await?;
+            end_access(tx, &user).await?;
             passkeys::delete_all(tx, *id).await?;
             two_factor::delete(tx, *id).await?;
             users::delete(tx, *id).await?;

@@ -1,5 +1,6 @@
 //! Users of a customer's account, read from table `users`; `crate::users` writes it.
 
+use crate::accounts::Contact;
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, AccountRole, Email, Time, UserId};
 
@@ -11,6 +12,8 @@ row! {
         pub name: String,
         pub account_role: AccountRole,
         pub is_active: bool,
+        /// The team deactivated the user.
+        pub is_blocked: bool,
         /// Invited, and did not sign in yet.
         pub is_pending: bool,
         /// The address belongs to another user, so no invitation reaches this one.
@@ -24,7 +27,7 @@ row! {
 pub async fn list(conn: &mut Conn, account: AccountId, below: UserId, limit: i64) -> Result<Vec<MemberRow>, DbError> {
     conn.all(
         sql!(
-            "SELECT u.id, COALESCE(u.invited_email, u.email), u.name, u.account_role, u.is_active,
+            "SELECT u.id, COALESCE(u.invited_email, u.email), u.name, u.account_role, u.is_active, u.is_blocked,
                     u.is_invited AND u.email_verified_at IS NULL, u.invited_email IS NOT NULL,
                     s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
                     u.last_sign_in_at
@@ -39,7 +42,7 @@ pub async fn list(conn: &mut Conn, account: AccountId, below: UserId, limit: i64
 pub async fn find(conn: &mut Conn, account: AccountId, id: UserId) -> Result<Option<MemberRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT u.id, COALESCE(u.invited_email, u.email), u.name, u.account_role, u.is_active,
+            "SELECT u.id, COALESCE(u.invited_email, u.email), u.name, u.account_role, u.is_active, u.is_blocked,
                     u.is_invited AND u.email_verified_at IS NULL, u.invited_email IS NOT NULL,
                     s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
                     u.last_sign_in_at
@@ -84,6 +87,25 @@ pub async fn count(conn: &mut Conn, account: AccountId) -> Result<i64, DbError> 
         .one(sql!("SELECT COUNT(*) FROM users WHERE account_id = $1 AND deleted_at IS NULL"), params![account])
         .await?;
     Ok(users)
+}
+
+/// Who becomes the account's contact when a user leaves: the owner who let it go, else the one who is owner longest.
+pub async fn next_contact(
+    conn: &mut Conn,
+    account: AccountId,
+    leaving: UserId,
+    preferred: UserId,
+) -> Result<Option<Contact>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT email, name FROM users
+             WHERE account_id = $1 AND account_role = 'owner' AND is_active AND deleted_at IS NULL
+                 AND NOT (is_invited AND email_verified_at IS NULL) AND id <> $2
+             ORDER BY CASE WHEN id = $3 THEN 0 ELSE 1 END, id LIMIT 1"
+        ),
+        params![account, leaving, preferred],
+    )
+    .await
 }
 
 /// Owners who can sign in, except this user.

@@ -37,6 +37,8 @@ pub struct AccountUser {
     pub account_role: AccountRole,
     /// Whether the user was invited, is active or is deactivated.
     pub status: UserStatus,
+    /// Whether the carrier deactivated the user; then the account can neither reactivate nor delete it.
+    pub blocked: bool,
     /// Whether signing in needs a second factor.
     pub two_factor: bool,
     /// When the user last signed in (RFC 3339, UTC); null before the first time.
@@ -45,14 +47,14 @@ pub struct AccountUser {
 
 impl From<MemberRow> for AccountUser {
     fn from(row: MemberRow) -> Self {
-        let MemberRow { id, email, name, account_role, is_active, is_pending, two_factor, last_sign_in_at, .. } = row;
-        let status = match (is_active, is_pending) {
+        let MemberRow { id, email, name, account_role, is_blocked, two_factor, .. } = row;
+        let status = match (row.is_active, row.is_pending) {
             (false, _) => UserStatus::Deactivated,
             (true, true) => UserStatus::Invited,
             (true, false) => UserStatus::Active,
         };
-        let last_sign_in_at = last_sign_in_at.map(Rfc3339::from);
-        AccountUser { id, email, name, account_role, status, two_factor, last_sign_in_at }
+        let last_sign_in_at = row.last_sign_in_at.map(Rfc3339::from);
+        AccountUser { id, email, name, account_role, status, blocked: is_blocked, two_factor, last_sign_in_at }
     }
 }
 

@@ -140,6 +140,15 @@ pub async fn contact(conn: &mut Conn, id: AccountId) -> Result<Option<Contact>, 
     conn.opt(sql!("SELECT ", Contact::COLS, " FROM accounts WHERE id = $1"), params![id]).await
 }
 
+pub async fn set_contact(conn: &mut Conn, id: AccountId, contact: &Contact) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE accounts SET contact_email = $2, contact_name = $3, updated_at = $4 WHERE id = $1"),
+        params![id, contact.contact_email, contact.contact_name, conn.now()],
+    )
+    .await?;
+    index_search_words(conn, id).await
+}
+
 /// Locks the account row, so that changes to what belongs to the account run one after the other.
 pub async fn lock(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
     let _: Option<(AccountId,)> =

@@ -70,7 +70,8 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/cdrs/exports", cdrs::create_export, "createCdrExport", "Create CDR export")
             .about("Queues an export of CDRs to a CSV or JSON Lines file, at most 366 days and ten exports an hour. \
                     Poll `GET /cdrs/exports/{id}` or wait for the `export.ready` notification. Open to customers.")
-            .who(Customer).account_role(Technical).scope(CallsRead).limit(Limit::Writes).audit("cdr_export.create").under(tags::CDRS),
+            .who(Customer).account_role(Technical).scope(CallsRead).limit(Limit::Writes).audit("cdr_export.create")
+            .idempotent().under(tags::CDRS),
         get("/cdrs/exports/{id}", cdrs::show_export, "getCdrExport", "Get CDR export")
             .about("Returns the status of a CDR export and, once it is `ready`, a download link valid for 15 minutes; \
                     the file expires after 7 days. Open to customers.")

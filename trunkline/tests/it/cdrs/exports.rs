@@ -12,7 +12,7 @@ use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, import_cdrs, rfc3339, unanswered_line};
 use crate::world::fixtures::key;
-use crate::world::fixtures::switch::Scene;
+use crate::world::fixtures::switch::{Scene, merged};
 use crate::world::s3::files_below;
 
 /// Requests an export of all CDRs and waits for it.
@@ -21,7 +21,7 @@ async fn export(world: &World, customer: &Client, changes: Value) -> Value {
     for (name, value) in changes.as_object().unwrap() {
         body[name] = value.clone();
     }
-    let asked = customer.post("/cdrs/exports", body).await.expect(202);
+    let asked = customer.with_key(key()).post("/cdrs/exports", body).await.expect(202);
     assert_eq!((&asked["status"], &asked["download_url"]), (&json!("queued"), &Value::Null));
     world.settle().await;
     customer.get(&format!("/cdrs/exports/{}", asked["id"].as_str().unwrap())).await.ok()
@@ -116,7 +116,9 @@ both! {
         let at = line["started_at"].as_str().unwrap();
         assert!(!at.ends_with('Z') && at.parse::<values::Rfc3339>().unwrap().0.millis() == began + 1000, "{at}");
         let range = json!({"from": rfc3339(began), "to": rfc3339(began + 1)});
-        let refused = |changes: Value| customer.post("/cdrs/exports", crate::world::fixtures::switch::merged(range.clone(), changes));
+        let refused = async |changes: Value| {
+            customer.with_key(key()).post("/cdrs/exports", merged(range.clone(), changes)).await
+        };
         assert_eq!(refused(json!({"filters": {"upstream_id": scene.upstream}})).await.invalid(), ["filters.upstream_id"]);
         assert_eq!(refused(json!({"time_zone": "Mars/Olympus"})).await.invalid(), ["time_zone"]);
         scene.end().await;
@@ -212,18 +214,18 @@ both! {
         let customer = world.customer("cora@customer.example").await;
         for (from, to) in [("2026-01-02", "2026-01-02"), ("2026-01-02", "2026-01-01"), ("2024-01-01", "2026-01-01")] {
             let body = json!({"from": format!("{from}T00:00:00Z"), "to": format!("{to}T00:00:00Z")});
-            assert_eq!(customer.post("/cdrs/exports", body).await.invalid(), ["to"], "{from} {to}");
+            assert_eq!(customer.with_key(key()).post("/cdrs/exports", body).await.invalid(), ["to"], "{from} {to}");
         }
         let body = json!({"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z"});
         let wrong = json!({"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z", "format": "xlsx", "columns": []});
-        assert_eq!(customer.post("/cdrs/exports", wrong).await.invalid(), ["columns", "format"]);
+        assert_eq!(customer.with_key(key()).post("/cdrs/exports", wrong).await.invalid(), ["columns", "format"]);
         let keyed = customer.with_key(key());
         let first = keyed.post("/cdrs/exports", body.clone()).await.expect(202);
         assert_eq!(keyed.post("/cdrs/exports", body.clone()).await.expect(202)["id"], first["id"]);
         for _ in 1..10 {
-            customer.post("/cdrs/exports", body.clone()).await.expect(202);
+            customer.with_key(key()).post("/cdrs/exports", body.clone()).await.expect(202);
         }
-        let refused = customer.post("/cdrs/exports", body.clone()).await;
+        let refused = customer.with_key(key()).post("/cdrs/exports", body.clone()).await;
         assert!(refused.header("retry-after").is_some());
         refused.problem(429, "rate_limited");
         world.end().await;

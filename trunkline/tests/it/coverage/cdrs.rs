@@ -97,7 +97,7 @@ async fn suspend_line(world: &World) -> (Client, String) {
 
 async fn with_export(world: &World) -> (Client, String) {
     let customer = world.minted(Role::Customer).await;
-    let asked = customer.post("/cdrs/exports", range()).await.expect(202);
+    let asked = customer.with_key(key()).post("/cdrs/exports", range()).await.expect(202);
     world.settle().await;
     (customer, format!("/cdrs/exports/{}", asked["id"].as_str().unwrap()))
 }

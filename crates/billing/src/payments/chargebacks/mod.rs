@@ -21,6 +21,7 @@ use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
+use identity::names::Names;
 use platform::outside::payments::Provider;
 use store::ChargebackRow;
 use values::{AccountId, ChargebackId, Money, PaymentId, Rfc3339};
@@ -32,6 +33,8 @@ pub struct Chargeback {
     pub id: ChargebackId,
     /// Account of the customer who paid.
     pub customer_id: Uuid,
+    /// Name of the customer.
+    pub customer_name: Option<String>,
     /// Id of the disputed payment.
     pub payment_id: PaymentId,
     /// Payment provider that reported the dispute.
@@ -48,12 +51,13 @@ pub struct Chargeback {
     pub decided_at: Option<Rfc3339>,
 }
 
-impl From<ChargebackRow> for Chargeback {
-    fn from(row: ChargebackRow) -> Self {
+impl Chargeback {
+    fn new(row: ChargebackRow, names: &Names) -> Self {
         let amount = row.money();
         Chargeback {
             id: row.id,
             customer_id: row.account_id.uuid(),
+            customer_name: names.get(row.account_id.uuid()),
             payment_id: row.payment_id,
             provider: row.provider,
             provider_dispute_id: row.provider_dispute_id,
@@ -83,10 +87,12 @@ pub async fn list(
 ) -> Result<Page<Chargeback>, Problem> {
     let filter = (listing.filters.customer_id, listing.filters.status);
     let rows = store::list(&mut ctx, filter, listing.before(), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at, row.id), Chargeback::from)
+    let names = Names::of_customers(&mut ctx, rows.iter().map(|row| row.account_id)).await?;
+    listing.page(rows, |row| (row.created_at, row.id), |row| Chargeback::new(row, &names))
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<ChargebackId>) -> Result<Json<Chargeback>, Problem> {
-    let found = store::find(&mut ctx, id).await?;
-    Ok(Json(found.ok_or_else(Problem::not_found)?.into()))
+    let row = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    let names = Names::of_customers(&mut ctx, [row.account_id]).await?;
+    Ok(Json(Chargeback::new(row, &names)))
 }

@@ -24,6 +24,7 @@ mod restarts;
 mod service;
 mod slow_clients;
 mod start;
+mod streams;
 mod timing;
 
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 14] = [
+const MEASUREMENTS: [Measurement; 16] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
@@ -50,6 +51,8 @@ const MEASUREMENTS: [Measurement; 14] = [
     ("intake", calls::measure_ingest),
     ("records", calls::measure_reads),
     ("writes", calls::measure_writes),
+    ("ended", calls::measure_ended),
+    ("streams", streams::measure),
     ("start", start::measure),
     ("slow", slow_clients::measure),
     ("restarts", restarts::measure),

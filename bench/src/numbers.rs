@@ -82,11 +82,11 @@ async fn compare(
     let [many_customer_pages, many_team_pages, many_orders] = many.rates;
     let [few_customer_pages, few_team_pages, few_orders] = few.rates;
     Ok(vec![
-        Line::beside(customer_pages, many_customer_pages, few_customer_pages, limit),
-        Line::beside(team_pages, many_team_pages, few_team_pages, limit),
-        Line::beside(orders, many_orders, few_orders, limit),
+        Line::beside(*customer_pages, many_customer_pages, few_customer_pages, limit),
+        Line::beside(*team_pages, many_team_pages, few_team_pages, limit),
+        Line::beside(*orders, many_orders, few_orders, limit),
         Line::alone(
-            import,
+            *import,
             Spread::of(vec![seconds]).text(1, " s"),
             String::new(),
             seconds,

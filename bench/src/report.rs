@@ -53,7 +53,7 @@ impl Limit {
 
 /// One row of the table.
 pub struct Line {
-    pub what: &'static str,
+    pub what: String,
     pub ours: String,
     pub yardstick: String,
     pub ratio: String,
@@ -63,10 +63,10 @@ pub struct Line {
 
 impl Line {
     /// The service's rate compared with a baseline's, round by round. Without a limit it is only reported.
-    pub fn beside(what: &'static str, ours: Vec<f64>, yardstick: Vec<f64>, limit: Option<Limit>) -> Line {
+    pub fn beside(what: impl Into<String>, ours: Vec<f64>, yardstick: Vec<f64>, limit: Option<Limit>) -> Line {
         let ratio = Spread::ratio(&ours, &yardstick);
         Line {
-            what,
+            what: what.into(),
             ours: Spread::of(ours).text(0, " /s"),
             yardstick: Spread::of(yardstick).text(0, " /s"),
             ratio: ratio.text(2, "×"),
@@ -76,7 +76,8 @@ impl Line {
     }
 
     /// A single value with a limit; `before` is shown in the baseline column.
-    pub fn alone(what: &'static str, ours: String, before: String, value: f64, limit: Limit) -> Line {
+    pub fn alone(what: impl Into<String>, ours: String, before: String, value: f64, limit: Limit) -> Line {
+        let what = what.into();
         Line { what, ours, yardstick: before, ratio: String::new(), limit: limit.text(), holds: limit.holds(value) }
     }
 }

@@ -103,6 +103,8 @@ impl Service {
 /// refused.
 pub fn configure<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
     command.env_clear().env("TRUNKLINE_DATA_DIR", folder);
+    // Webhook receivers are on this machine.
+    command.env("TRUNKLINE_ALLOW_PRIVATE_IPS", "on");
     command.env("TRUNKLINE_RATE_LIMITS", "off").env("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN);
     // Fixed, so that several processes can share a database.
     command.env("TRUNKLINE_MASTER_SECRET", MASTER_SECRET)

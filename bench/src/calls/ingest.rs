@@ -21,9 +21,9 @@ use crate::report::{Limit, Line};
 use crate::{Outcome, ROUNDS};
 use db::{Clock, Entropy};
 
-const BATCH: u32 = 1000;
+pub const BATCH: u32 = 1000;
 /// How long ago calls started at most, in milliseconds.
-const MAX_AGE_MILLIS: u64 = 6_000;
+pub const MAX_AGE_MILLIS: u64 = 6_000;
 const ROUND: Duration = Duration::from_secs(4);
 const INSERT: &str =
     "INSERT INTO cdrs VALUES (?1, ?2, ?3, ?4, 'termination', 'eu-west', '+31201111111', ?5, 'NL', 'Netherlands', '31',
@@ -155,7 +155,8 @@ async fn import_over_http(fixture: &Fixture, next: &mut i64) -> Outcome<f64> {
     Ok(f64::from(imported) / (started.elapsed() - generating).as_secs_f64())
 }
 
-fn ndjson(customers: &[Customer], next: &mut i64) -> Outcome<String> {
+/// A batch of new calls, of all customers in turn.
+pub fn ndjson(customers: &[Customer], next: &mut i64) -> Outcome<String> {
     let now = Clock::system().now().millis();
     let mut text = String::with_capacity(BATCH as usize * 300);
     for _ in 0..BATCH {

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use values::{Date, Rfc3339, Time};
 
-use super::fixture::{Customer, Fixture};
+use super::fixture::{Customer, Fixture, request};
 use super::store::Store;
-use crate::http::{Client, get, post};
+use crate::http::{Client, get};
 use crate::postgres::Database;
 use crate::report::{Limit, Line, Spread};
 use crate::requests::rate;
+use crate::service::{ADMIN, sign_in};
 use crate::{Outcome, ROUNDS};
 
 const FEW: i64 = 1_000_000;
@@ -25,33 +26,39 @@ const MAX_MILLIS: f64 = 5.0;
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const DAY_MILLIS: i64 = 86_400_000;
 
-/// Labels of the rows of an engine.
-pub struct Names {
-    pub pages_of_few: &'static str,
-    pub pages_of_many: &'static str,
-    pub summary: &'static str,
-    pub asr: &'static str,
-    pub usage: &'static str,
-    pub export: &'static str,
+/// A read that must cost the same however many CDRs there are.
+struct Read {
+    what: &'static str,
+    path: fn() -> String,
+    is_team: bool,
 }
 
-pub const SQLITE: Names = Names {
-    pages_of_few: "Page of 50 among 1,000,000 CDRs, SQLite; baseline: bare statement",
-    pages_of_many: "Page of 50 among 10,000,000 CDRs, SQLite; baseline: bare statement",
-    summary: "CDR summary of a day among 10,000,000 CDRs, SQLite; baseline: among 1,000,000",
-    asr: "ASR and ACD of 30 days among 10,000,000 CDRs, SQLite; baseline: among 1,000,000",
-    usage: "Usage of 30 days by destination among 10,000,000 CDRs, SQLite; baseline: among 1,000,000",
-    export: "CDR export of 1,000,000 as CSV, SQLite; baseline: PostgreSQL COPY in the same order",
-};
+const READS: [Read; 7] = [
+    Read { what: "CDR summary of a day", path: summary_path, is_team: false },
+    Read { what: "ASR and ACD of 30 days", path: || "/v1/asr-acd?period=30d".into(), is_team: false },
+    Read { what: "Usage of 30 days by destination", path: || "/v1/usage?group_by=destination".into(), is_team: false },
+    Read {
+        what: "Usage of 30 days of Amsterdam by destination",
+        path: || "/v1/usage?group_by=destination&time_zone=Europe/Amsterdam".into(),
+        is_team: false,
+    },
+    Read {
+        what: "Usage of 24 hours by destination",
+        path: || "/v1/usage?interval=hour&group_by=destination".into(),
+        is_team: false,
+    },
+    Read { what: "Traffic of 30 days", path: || "/v1/admin/traffic".into(), is_team: true },
+    Read {
+        what: "Traffic of 30 days by destination",
+        path: || "/v1/admin/traffic?group_by=destination".into(),
+        is_team: true,
+    },
+];
 
-pub const POSTGRES: Names = Names {
-    pages_of_few: "Page of 50 among 1,000,000 CDRs, PostgreSQL; baseline: bare statement",
-    pages_of_many: "Page of 50 among 10,000,000 CDRs, PostgreSQL; baseline: bare statement",
-    summary: "CDR summary of a day among 10,000,000 CDRs, PostgreSQL; baseline: among 1,000,000",
-    asr: "ASR and ACD of 30 days among 10,000,000 CDRs, PostgreSQL; baseline: among 1,000,000",
-    usage: "Usage of 30 days by destination among 10,000,000 CDRs, PostgreSQL; baseline: among 1,000,000",
-    export: "CDR export of 1,000,000 as CSV, PostgreSQL; baseline: its COPY in the same order",
-};
+fn summary_path() -> String {
+    let yesterday = Date::from(Time::from_millis(Clock::system().now().millis() - DAY_MILLIS));
+    format!("/v1/cdrs/summary?date={yesterday}")
+}
 
 /// Measures both engines; the exports of both are compared with the same COPY.
 pub async fn measure(sqlite: &Fixture, postgres: &Fixture, work: &Path) -> Outcome<Vec<Line>> {
@@ -66,34 +73,34 @@ pub async fn measure(sqlite: &Fixture, postgres: &Fixture, work: &Path) -> Outco
         exports[2].push(copy(server, postgres.first_customer().await?.0, work)?);
     }
     let [exports_sqlite, exports_postgres, copies] = exports;
-    let mut lines = page_and_summary_rows(sqlite, &SQLITE).await?;
-    lines.push(Line::beside(SQLITE.export, exports_sqlite, copies.clone(), Some(Limit::AtLeast(0.5, "×"))));
-    lines.extend(page_and_summary_rows(postgres, &POSTGRES).await?);
-    lines.push(Line::beside(POSTGRES.export, exports_postgres, copies, Some(Limit::AtLeast(0.5, "×"))));
+    let half = Some(Limit::AtLeast(0.5, "×"));
+    let mut lines = rows(sqlite, "SQLite").await?;
+    let what = "CDR export of 1,000,000 as CSV, SQLite; baseline: PostgreSQL COPY in the same order";
+    lines.push(Line::beside(what, exports_sqlite, copies.clone(), half));
+    lines.extend(rows(postgres, "PostgreSQL").await?);
+    let what = "CDR export of 1,000,000 as CSV, PostgreSQL; baseline: its COPY in the same order";
+    lines.push(Line::beside(what, exports_postgres, copies, half));
     Ok(lines)
 }
 
-/// Pages and summaries among the million CDRs present, then among ten million.
-async fn page_and_summary_rows(fixture: &Fixture, names: &Names) -> Outcome<Vec<Line>> {
-    let yesterday = Date::from(Time::from_millis(Clock::system().now().millis() - DAY_MILLIS));
-    let summary = format!("/v1/cdrs/summary?date={yesterday}");
-    let asr = "/v1/asr-acd?period=30d";
-    let usage = "/v1/usage?group_by=destination";
-    let few = (latency(fixture, &summary).await?, latency(fixture, asr).await?, latency(fixture, usage).await?);
-    let pages_of_few = pages(fixture, names.pages_of_few).await?;
+/// Pages and other reads among the million CDRs present, then among ten million.
+async fn rows(fixture: &Fixture, engine: &str) -> Outcome<Vec<Line>> {
+    let page = |calls: &str| format!("Page of 50 among {calls} CDRs, {engine}; baseline: bare statement");
+    let few = latencies(fixture).await?;
+    let mut lines = vec![pages(fixture, page("1,000,000")).await?];
     fixture.store.fill(fixture.first_customer().await?.0, FEW + 1, MANY - FEW).await?;
-    let many = (latency(fixture, &summary).await?, latency(fixture, asr).await?, latency(fixture, usage).await?);
-    let pages_of_many = pages(fixture, names.pages_of_many).await?;
-    let alone = |what, many: Spread, few: Spread| {
+    let many = latencies(fixture).await?;
+    lines.push(pages(fixture, page("10,000,000")).await?);
+    for (Read { what, .. }, (few, many)) in READS.iter().zip(few.into_iter().zip(many)) {
+        let what = format!("{what} among 10,000,000 CDRs, {engine}; baseline: among 1,000,000");
         let limit = Limit::AtMost(MAX_MILLIS, " ms");
-        Line::alone(what, many.text(2, " ms"), few.text(2, " ms"), many.median, limit)
-    };
-    let series = alone(names.usage, many.2, few.2);
-    Ok(vec![pages_of_few, pages_of_many, alone(names.summary, many.0, few.0), alone(names.asr, many.1, few.1), series])
+        lines.push(Line::alone(what, many.text(2, " ms"), few.text(2, " ms"), many.median, limit));
+    }
+    Ok(lines)
 }
 
 /// Pages per second over HTTP, compared with the same rows directly from the database.
-async fn pages(fixture: &Fixture, what: &'static str) -> Outcome<Line> {
+async fn pages(fixture: &Fixture, what: String) -> Outcome<Line> {
     let (customer, token) = fixture.first_customer().await?;
     let request = get("/v1/cdrs?limit=50", Some(&token));
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
@@ -104,10 +111,19 @@ async fn pages(fixture: &Fixture, what: &'static str) -> Outcome<Line> {
     Ok(Line::beside(what, ours.split_off(1), bare.split_off(1), Some(Limit::AtLeast(0.7, "×"))))
 }
 
+async fn latencies(fixture: &Fixture) -> Outcome<Vec<Spread>> {
+    let mut latencies = Vec::new();
+    for Read { path, is_team, .. } in READS {
+        let token =
+            if is_team { sign_in(fixture.service.public, ADMIN).await? } else { fixture.first_customer().await?.1 };
+        latencies.push(latency(fixture, &path(), &token).await?);
+    }
+    Ok(latencies)
+}
+
 /// Response times in milliseconds.
-async fn latency(fixture: &Fixture, path: &str) -> Outcome<Spread> {
-    let (_, token) = fixture.first_customer().await?;
-    let request = get(path, Some(&token));
+async fn latency(fixture: &Fixture, path: &str, token: &str) -> Outcome<Spread> {
+    let request = get(path, Some(token));
     let mut client = Client::connect(fixture.service.public).await?;
     let mut times = Vec::new();
     for _ in 0..REQUESTS {
@@ -127,19 +143,18 @@ async fn export(fixture: &Fixture) -> Outcome<f64> {
     let now = Clock::system().now().millis();
     let range =
         json!({"from": Rfc3339(Time::from_millis(now - 40 * DAY_MILLIS)), "to": Rfc3339(Time::from_millis(now))});
-    let header = format!("Authorization: Bearer {token}\r\n");
     let mut client = Client::connect(fixture.service.public).await?;
     let started = Instant::now();
-    let created = client.send(&post("/v1/cdrs/exports", &header, &range)).await?;
+    let created = client.send(&request("POST", "/v1/cdrs/exports", &token, &range)).await?;
     let mut export: Value = serde_json::from_slice(&created.body)?;
     let id = export["id"].as_str().ok_or_else(|| format!("no export: {export}"))?;
-    let request = get(&format!("/v1/cdrs/exports/{id}"), Some(&token));
+    let poll = get(&format!("/v1/cdrs/exports/{id}"), Some(&token));
     while export["status"] != "ready" {
         if export["status"] == "failed" {
             return Err(format!("the export failed: {export}").into());
         }
         tokio::time::sleep(POLL_INTERVAL).await;
-        export = serde_json::from_slice(&client.send(&request).await?.body)?;
+        export = serde_json::from_slice(&client.send(&poll).await?.body)?;
     }
     Ok(export["rows_count"].as_f64().ok_or("no rows")? / started.elapsed().as_secs_f64())
 }

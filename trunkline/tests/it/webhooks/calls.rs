@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use values::Rfc3339;
 
 use super::LAB;
 use crate::world::World;
@@ -25,12 +26,18 @@ async fn calls(scene: &Scene, count: usize) {
     scene.send_events(json!(ended)).await;
 }
 
-/// The ids of the calls of each event that arrived.
-fn batches(receiver: &Receiver) -> Vec<Vec<String>> {
-    let ids = |event: Value| -> Vec<String> {
-        event["data"]["calls"].as_array().unwrap().iter().map(|call| call["id"].as_str().unwrap().to_owned()).collect()
+/// The ids of the calls of each event that arrived, and when it was written, in milliseconds.
+fn timed_batches(receiver: &Receiver) -> Vec<(Vec<String>, i64)> {
+    let read = |event: Value| {
+        let calls = event["data"]["calls"].as_array().unwrap().iter();
+        let ids = calls.map(|call| call["id"].as_str().unwrap().to_owned()).collect();
+        (ids, event["timestamp"].as_str().unwrap().parse::<Rfc3339>().unwrap().0.millis())
     };
-    receiver.take().into_iter().map(|sent| ids(sent.event())).collect()
+    receiver.take().into_iter().map(|sent| read(sent.event())).collect()
+}
+
+fn batches(receiver: &Receiver) -> Vec<Vec<String>> {
+    timed_batches(receiver).into_iter().map(|(ids, _)| ids).collect()
 }
 
 both! {
@@ -44,17 +51,17 @@ both! {
         receiver.take();
         calls(&scene, 3).await;
         world.advance(5).await;
-        let first = batches(&receiver);
+        let (first, first_at): (Vec<_>, Vec<_>) = timed_batches(&receiver).into_iter().unzip();
         assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [3]);
-        // At most every 5 seconds.
+        // At most every 5 seconds, however slow this test is.
         calls(&scene, 2).await;
         world.advance(1).await;
         calls(&scene, 2).await;
-        world.settle().await;
-        assert!(receiver.take().is_empty());
-        world.advance(4).await;
-        let second = batches(&receiver);
-        assert_eq!(second.iter().map(Vec::len).collect::<Vec<_>>(), [4]);
+        world.advance(5).await;
+        let (second, at): (Vec<_>, Vec<_>) = timed_batches(&receiver).into_iter().unzip();
+        assert_eq!(second.iter().flatten().count(), 4);
+        let at = first_at.into_iter().chain(at).collect::<Vec<i64>>();
+        assert!(at.windows(2).all(|pair| pair[1] - pair[0] >= 5000), "{at:?}");
         let told: BTreeSet<&String> = first.iter().chain(&second).flatten().collect();
         assert_eq!(told.len(), 7);
         // A CDR as the list has it, and no event of the list.

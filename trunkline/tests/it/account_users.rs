@@ -107,6 +107,25 @@ both! {
         world.end().await;
     }
 
+    async fn reactivating_at_the_same_time_does_not_undo_the_teams_deactivation(db) {
+        let world = World::unlimited(db).await;
+        let (owner, admin) = (world.customer(CORA).await, world.admin().await);
+        let tess = join(&world, &owner, TESS, "technical").await;
+        let member = path(&listed(&owner, TESS).await);
+        owner.patch(&member, json!({"status": "deactivated"})).await.ok();
+        let by_team = format!("/admin/customers/{}/users/{}/deactivate", owner.account_id, tess.user_id);
+        let reactivations = join_all((0..50).map(|_| owner.patch(&member, json!({"status": "active"}))));
+        let (answers, deactivated) = futures_util::future::join(reactivations, admin.post(&by_team, json!({}))).await;
+        deactivated.ok();
+        for answer in answers {
+            assert!([200, 409].contains(&answer.status), "{}", answer.status);
+        }
+        let user = listed(&owner, TESS).await;
+        assert_eq!((&user["blocked"], &user["status"]), (&json!(true), &json!("deactivated")));
+        tess.get("/me").await.problem(401, "auth.token_invalid");
+        world.end().await;
+    }
+
     async fn a_late_invitation_is_sent_again_to_the_same_user(db) {
         let world = World::unlimited(db).await;
         let owner = world.customer(CORA).await;

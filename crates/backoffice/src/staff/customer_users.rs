@@ -78,14 +78,11 @@ async fn apply(tx: &mut Tx<'_>, user: &MemberRow, change: AccessChange) -> Resul
             return Err(Problem::state_conflict("The user is deactivated and has no sessions."));
         }
         AccessChange::Reactivated if user.is_active => return Ok(()),
-        // An owner deactivated it; from now on no owner reactivates it.
-        AccessChange::Deactivated if !user.is_active => {
-            return Ok(users::update_access(tx, user.id, user.roles, is_active).await?);
+        // Also where an owner deactivated the user before: from now on no owner reactivates it.
+        AccessChange::Deactivated | AccessChange::Reactivated => {
+            users::update_access(tx, user.id, user.roles, is_active).await?;
         }
         _ => {}
-    }
-    if user.is_active != is_active {
-        users::update_access(tx, user.id, user.roles, is_active).await?;
     }
     // In this order: a challenge or link that is being used concurrently commits first, and its session ends too.
     two_factor::void_challenges(tx, user.id).await?;
@@ -93,6 +90,9 @@ async fn apply(tx: &mut Tx<'_>, user: &MemberRow, change: AccessChange) -> Resul
         mailed_links::void_all(tx, user.id).await?;
     }
     sessions::end_all_sessions(tx, user.id).await?;
+    if change == AccessChange::Deactivated && !user.is_active {
+        return Ok(());
+    }
     let mail = AccessChanged { change, at: ReadableTime(tx.ctx.now) };
     Ok(mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail).await?)
 }

@@ -193,7 +193,7 @@ fn note_changes(ctx: &RequestCtx, before: &MemberRow, after: &MemberRow) {
 /// to invite its address again.
 fn require_unblocked(user: &MemberRow) -> Result<(), Problem> {
     if user.is_blocked {
-        return Err(Problem::state_conflict("The carrier deactivated this user. Ask support to reactivate it."));
+        return Err(Problem::state_conflict("The operator deactivated this user. Ask support to reactivate it."));
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ pub struct AccountUser {
     pub account_role: AccountRole,
     /// Whether the user was invited, is active or is deactivated.
     pub status: UserStatus,
-    /// Whether the carrier deactivated the user; then the account can neither reactivate nor delete it.
+    /// Whether the operator deactivated the user; then the account can neither reactivate nor delete it.
     pub blocked: bool,
     /// Whether signing in needs a second factor.
     pub two_factor: bool,

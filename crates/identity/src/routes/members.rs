@@ -23,12 +23,12 @@ pub fn endpoints() -> Vec<Endpoint> {
             .idempotent().problems(&[NotFound, StateConflict]).under(tags::ACCOUNT),
         patch("/account/users/{id}", account_users::update, "updateAccountUser", "Update user of the account")
             .about("Changes a user's name or role, or deactivates or reactivates it; a new role counts from the next \
-                    request. The last owner stays an active one, and whom the carrier deactivated stays so. Open to owners.")
+                    request. The last owner stays an active one, and whom the operator deactivated stays so. Open to owners.")
             .who(Customer).account_role(Owner).limit(Limit::Writes).audit("account_user.update").recent_sign_in()
             .problems(&[StateConflict]).under(tags::ACCOUNT),
         delete("/account/users/{id}", account_users::delete, "deleteAccountUser", "Delete user of the account")
             .about("Removes a user from the account and ends its sessions; its address can be invited again. Neither the \
-                    last owner nor a user whom the carrier deactivated can be removed. Open to owners.")
+                    last owner nor a user whom the operator deactivated can be removed. Open to owners.")
             .who(Customer).account_role(Owner).limit(Limit::Writes).audit("account_user.remove").recent_sign_in()
             .problems(&[StateConflict]).under(tags::ACCOUNT),
 

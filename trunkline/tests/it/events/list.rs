@@ -67,6 +67,20 @@ both! {
         world.end().await;
     }
 
+    async fn a_new_default_trunk_also_tells_of_the_former_one(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer(CORA).await;
+        create_trunk(&cora, "Former").await;
+        let next = create_trunk(&cora, "Next").await;
+        cora.with_key(key()).patch(&next, json!({"is_default": true})).await.ok();
+        world.settle().await;
+        let seen = events(&cora, "type=trunk.updated").await;
+        let mut defaults: Vec<_> = seen.iter().map(|event| (event["data"]["name"].clone(), event["data"]["is_default"].clone())).collect();
+        defaults.sort_by_key(|(name, _)| name.to_string());
+        assert_eq!(defaults, [(json!("Former"), json!(false)), (json!("Next"), json!(true))]);
+        world.end().await;
+    }
+
     async fn a_refused_change_leaves_no_event(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;

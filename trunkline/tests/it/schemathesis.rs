@@ -53,6 +53,8 @@ impl Target<'_> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let found = Command::new(root.join("target/schemathesis/bin/st"))
             .current_dir(self.folder.path())
+            // It looks through all variables for a proxy before each request, and the test runner sets many.
+            .env_clear()
             .arg("--config-file")
             .arg(root.join("trunkline/tests/fuzz/schemathesis.toml"))
             .args(["run", "openapi.json", "--url", &format!("{}/v1", self.service.address())])

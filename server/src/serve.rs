@@ -12,9 +12,11 @@ use tokio::task::JoinHandle;
 
 use crate::ops::Operations;
 use crate::{job_registry, pages, routes};
+use api::document::Document;
 use api::endpoint::Endpoint;
 use api::pipeline::Service;
-use api::router::{BASE, Document, Router};
+use api::portal::{Portal, Screens};
+use api::router::{BASE, Router};
 use api::server::{self, ClientLimits, ConnectionMetrics, Listener, Shutdown};
 use api::tls::ServerTls;
 use api::{openapi, reference};
@@ -42,6 +44,8 @@ pub struct Running {
     pub public: SocketAddr,
     pub ops: SocketAddr,
     pub runner: Runner<App>,
+    /// The screens of the portal; none without one.
+    pub screens: Screens,
     drain: watch::Sender<bool>,
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
@@ -52,20 +56,25 @@ pub struct Running {
 }
 
 /// Starts the service. Listeners open first, so that a port in use is reported before anything else happens.
-pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
-    start_with(&mut settings, routes::table()).await
+pub async fn start(mut settings: Settings, portal: Option<Portal>) -> Result<Running, StartError> {
+    start_with(&mut settings, routes::table(), portal).await
 }
 
 /// Starts the service with other endpoints, for tests of the pipeline.
-pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result<Running, StartError> {
+pub async fn start_with(
+    settings: &mut Settings,
+    table: Vec<Endpoint>,
+    portal: Option<Portal>,
+) -> Result<Running, StartError> {
     let clock = Clock::new(settings.test_clock);
-    start_with_clock(settings, table, clock).await
+    start_with_clock(settings, table, portal, clock).await
 }
 
 /// Starts the service with another clock, for the demo.
 pub async fn start_with_clock(
     settings: &mut Settings,
     table: Vec<Endpoint>,
+    portal: Option<Portal>,
     clock: Clock,
 ) -> Result<Running, StartError> {
     let public = bind(settings.listen)?;
@@ -75,7 +84,8 @@ pub async fn start_with_clock(
 
     let app = open(settings, clock).await.map_err(|error| disk::explain(error, settings))?;
     let runner = job_registry::runner(&app)?;
-    let service = Service::new(app.clone(), router(&app, table)?);
+    let screens = portal.map(|portal| portal.screens()).transpose()?.unwrap_or_default();
+    let service = Service::new(app.clone(), router(&app, table, portal.as_ref(), &screens)?);
     let (drain, draining) = watch::channel(false);
     let (stop, stopping) = watch::channel(false);
     let (stop_ops, stopping_ops) = watch::channel(false);
@@ -117,7 +127,7 @@ pub async fn start_with_clock(
         }));
     let traces_task = tokio::spawn(export_traces(app.clone(), stopping_traces));
     let (public, ops) = (public_address, ops_address);
-    Ok(Running { app, public, ops, runner, drain, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
+    Ok(Running { app, public, ops, runner, screens, drain, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
 }
 
 async fn open(settings: &Settings, clock: Clock) -> Result<App, StartError> {
@@ -193,17 +203,26 @@ async fn flush_request_stats(app: App, mut stopping: watch::Receiver<bool>) {
     }
 }
 
-/// The endpoints of `/v1`, the OpenAPI document, the API reference and the HTML pages.
-fn router(app: &App, table: Vec<Endpoint>) -> Result<Router, StartError> {
+/// The endpoints of `/v1`, the OpenAPI document, the API reference, the HTML pages and the portal.
+fn router(
+    app: &App,
+    table: Vec<Endpoint>,
+    portal: Option<&Portal>,
+    portal_screens: &Screens,
+) -> Result<Router, StartError> {
     let table: Arc<[_]> = table.into_iter().map(Arc::new).collect();
     let mut documents = vec![
         ("/v1/openapi.json", openapi_document(table.clone())),
         ("/docs", reference_page(table.clone(), app.public_url.clone())?),
     ];
-    documents.extend(pages::documents()?);
-    let mut screens = sandbox::screens(&app.payments);
-    screens.extend(pages::screens());
-    Ok(Router::new(&table, documents, screens)?)
+    documents.extend(pages::documents(portal_screens)?);
+    let mut screens = sandbox::screens(&app.payments, portal_screens);
+    screens.extend(pages::screens(portal_screens));
+    let router = Router::new(&table, documents, screens)?;
+    Ok(match portal {
+        Some(portal) => router.with_portal(portal)?,
+        None => router,
+    })
 }
 
 fn openapi_document(table: Arc<[Arc<Endpoint>]>) -> Document {

@@ -93,7 +93,7 @@ pub async fn fill(settings: Settings, options: &Options, progress: impl Fn(u32))
     let calendar = Calendar::of_last(options.days, Clock::system().now());
     let clock = Clock::starting_ago(calendar.end.since(calendar.begin));
     let mut settings = isolated(settings)?;
-    let service = serve::start_with_clock(&mut settings, routes::table(), clock).await?;
+    let service = serve::start_with_clock(&mut settings, routes::table(), None, clock).await?;
     mark_as_demo(&service.app.db).await?;
     let mut sim = Simulation::new(service, options.password.clone(), Rng::new(options.seed))?;
     let calls = schedule::run(&mut sim, calendar, options.calls, progress).await;

@@ -101,6 +101,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0058_usage_rollups" + postgres + sqlite,
     "0059_search",
     "0060_blocked_users",
+    "0061_demo_data",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -114,8 +114,8 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Anyone).same_origin().limit(Limit::Refresh).audit("session.cookie_end").problems(&[TokenInvalid])
             .under(tags::AUTHENTICATION),
         get("/portal", portal::show, "getPortal", "Get sign-in page settings")
-            .about("Returns what a sign-in page shows: the operator's name, the zones, whether payments are a sandbox, \
-                    whether the first admin is missing, and the users of a demo. No token needed.")
+            .about("Returns what a sign-in page shows: the operator's name, the zones, whether this is a lab and payments \
+                    are a sandbox, whether the first admin is missing, and the users of a demo. No token needed.")
             .who(Anyone).limit(Limit::Reads).under(tags::AUTHENTICATION),
 
         post("/signup", onboarding::signup, "requestAccess", "Request access to the private beta")

@@ -1,5 +1,6 @@
 //! `App`: everything that a handler or a job may use. One per node, opened from the settings at start.
 
+pub mod demo;
 pub mod rotation;
 
 use std::ops::Deref;
@@ -34,7 +35,7 @@ use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
 use db::metrics::Metrics;
-use db::{Clock, Conn, Db, DbError, DbOptions, params, sql};
+use db::{Clock, Db, DbOptions};
 use values::Time;
 
 #[derive(Clone)]
@@ -235,24 +236,9 @@ pub async fn open_database(settings: &Settings, clock: &Clock) -> Result<Db, Sta
     Ok(Db::open(&options).await?)
 }
 
-/// Records that the demo makes this database.
-pub async fn mark_as_demo(db: &Db) -> Result<(), DbError> {
-    db.tx((), |conn, ()| {
-        Box::pin(async { conn.exec(sql!("UPDATE installation SET is_demo = TRUE WHERE id = 1"), params![]).await })
-    })
-    .await?;
-    Ok(())
-}
-
-/// Whether the demo made this database.
-pub async fn is_demo(conn: &mut Conn) -> Result<bool, DbError> {
-    let (is_demo,) = conn.one(sql!("SELECT is_demo FROM installation WHERE id = 1"), params![]).await?;
-    Ok(is_demo)
-}
-
 /// The users of a demo have money that nobody paid.
 async fn refuse_real_money(db: &Db, payments: Provider) -> Result<(), StartError> {
-    if is_demo(&mut *db.read().await?).await? && payments != Provider::Sandbox {
+    if demo::is_marked(&mut *db.read().await?).await? && payments != Provider::Sandbox {
         return Err("this database was made by `trunkline demo` and takes sandbox payments only; \
                     give the service an empty database with TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL"
             .into());

@@ -30,7 +30,8 @@ use std::time::Duration;
 use crate::{routes, serve};
 use calendar::Calendar;
 use db::{Clock, Entropy};
-use platform::app::{StartError, mark_as_demo, open_database};
+pub use platform::app::demo::PASSWORD;
+use platform::app::{StartError, demo as mark, open_database};
 use platform::config::{LabSettings, Settings};
 use platform::outside::payments::{Provider, sandbox};
 use platform::outside::vies::VatChecks;
@@ -41,8 +42,6 @@ use values::NewPassword;
 /// Every event of the schedule needs this many days.
 pub const MIN_DAYS: u32 = 7;
 pub const MAX_DAYS: u32 = 366;
-/// The default password of all demo users in a lab. Elsewhere it is random.
-pub const PASSWORD: &str = "correct horse battery staple";
 
 /// The operator on invoices, unless the settings name a seller: name, street, postal code, city, VAT id.
 const SELLER: (&str, &str, &str, &str, &str) =
@@ -94,10 +93,13 @@ pub async fn fill(settings: Settings, options: &Options, progress: impl Fn(u32))
     let clock = Clock::starting_ago(calendar.end.since(calendar.begin));
     let mut settings = isolated(settings)?;
     let service = serve::start_with_clock(&mut settings, routes::table(), None, clock).await?;
-    mark_as_demo(&service.app.db).await?;
+    let has_known_password = options.password == PASSWORD;
+    let db = service.app.db.clone();
+    db.tx(has_known_password, |conn, known| Box::pin(mark::mark(conn, *known))).await?;
     let mut sim = Simulation::new(service, options.password.clone(), Rng::new(options.seed))?;
     let calls = schedule::run(&mut sim, calendar, options.calls, progress).await;
     let support = sim.magic_link(fixtures::SUPPORT.1).await;
+    db.tx((), |conn, ()| Box::pin(mark::record_users(conn))).await?;
     sim.service.stop().await;
     let (admin, support) = (fixtures::ADMIN.1, (fixtures::SUPPORT.1, support?));
     Ok(DemoData { calls: calls?, admin, support, customers: fixtures::customer_statuses() })

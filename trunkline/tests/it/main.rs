@@ -68,6 +68,7 @@ mod password_change;
 mod passwords;
 mod payments;
 mod pipeline;
+mod portal;
 mod pre_hijacking;
 mod queue;
 mod rates;

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 use values::{Time, Value};
 
+use super::copy::{self, Conflict, TableRows};
 use super::entropy::Entropy;
 use super::error::{DbError, Result};
 use super::postgres::Session;
@@ -229,6 +230,23 @@ impl Conn {
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => sqlite::insert_many(connection, table, columns, rows, values),
             Engine::Postgres(session) => boxed(session.copy_in(table, columns, rows, values)).await,
+            Engine::Gone => Err(DbError::Aborted),
+        };
+        self.record_outcome(outcome)
+    }
+
+    /// Reads all tables of a SQLite database but these, each behind those that it refers to.
+    pub fn dump(&self, skipped: &[&str]) -> Result<Vec<TableRows>> {
+        let connection = self.as_sqlite().ok_or_else(|| DbError::other("only SQLite can be dumped"))?;
+        copy::dump(connection, skipped)
+    }
+
+    /// Inserts rows that [`dump`](Conn::dump) read from another database.
+    pub async fn load(&mut self, rows: &TableRows, conflict: Conflict) -> Result<u64> {
+        self.check_allowed("INSERT")?;
+        let outcome = match &mut self.engine {
+            Engine::Sqlite(connection) => sqlite::load(connection, rows, conflict),
+            Engine::Postgres(session) => boxed(session.load(rows, conflict)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
         self.record_outcome(outcome)

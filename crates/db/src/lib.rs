@@ -18,6 +18,7 @@
 mod bound;
 mod clock;
 mod conn;
+mod copy;
 mod ddl;
 mod entropy;
 mod error;
@@ -39,6 +40,7 @@ use tokio::sync::Notify;
 
 pub use clock::Clock;
 pub use conn::Conn;
+pub use copy::{Conflict, TableRows};
 pub use ddl::sqlite_ddl;
 pub use entropy::Entropy;
 pub use error::{DbError, Result};

@@ -7,3 +7,14 @@ INSERT INTO demo_users (user_id)
 
 -- Whether they sign in with the password that everyone knows.
 ALTER TABLE installation ADD COLUMN has_demo_password BOOLEAN NOT NULL DEFAULT FALSE;
+
+-- How far the job is that fills the database with demo data.
+CREATE TABLE demo_data (
+    id         BIGINT PRIMARY KEY NOT NULL CONSTRAINT demo_data_is_one CHECK (id = 1),
+    status     TEXT NOT NULL,
+    -- In thousandths.
+    progress   BIGINT NOT NULL,
+    message    TEXT,
+    started_at BIGINT NOT NULL,
+    ended_at   BIGINT
+);

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use hyper::header::HeaderValue;
 use prometheus::{IntCounter, IntGauge};
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::ops::Operations;
-use crate::{job_registry, pages, routes};
+use crate::{demo, job_registry, pages, routes};
 use api::document::Document;
 use api::endpoint::Endpoint;
 use api::pipeline::Service;
@@ -20,13 +21,13 @@ use api::router::{BASE, Router};
 use api::server::{self, ClientLimits, ConnectionMetrics, Listener, Shutdown};
 use api::tls::ServerTls;
 use api::{openapi, reference};
-use backoffice::{dashboards, events};
+use backoffice::{dashboards, demo_data, events};
 use billing::sandbox;
 use db::Clock;
 use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::disk;
-use platform::jobs::Runner;
+use platform::jobs::{JobContext, JobError, JobKind, Runner};
 use platform::routing::cache::{Cached, Versioned};
 use voice::cdrs;
 
@@ -83,7 +84,7 @@ pub async fn start_with_clock(
     let ops_tls = settings.ops_tls.clone().map(ServerTls::load).transpose()?.map(Arc::new);
 
     let app = open(settings, clock).await.map_err(|error| disk::explain(error, settings))?;
-    let runner = job_registry::runner(&app)?;
+    let runner = job_registry::runner_with(&app, demo_jobs())?;
     let screens = portal.map(|portal| portal.screens()).transpose()?.unwrap_or_default();
     let service = Service::new(app.clone(), router(&app, table, portal.as_ref(), &screens)?);
     let (drain, draining) = watch::channel(false);
@@ -128,6 +129,25 @@ pub async fn start_with_clock(
     let traces_task = tokio::spawn(export_traces(app.clone(), stopping_traces));
     let (public, ops) = (public_address, ops_address);
     Ok(Running { app, public, ops, runner, screens, drain, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
+}
+
+/// Starts the service that the demo simulates.
+pub fn start_simulated(mut settings: Settings, clock: Clock) -> demo::Pending<Result<demo::Service, StartError>> {
+    Box::pin(async move {
+        let running = start_with_clock(&mut settings, routes::table(), None, clock).await?;
+        let (app, runner) = (running.app.clone(), running.runner.clone());
+        let (public, ops) = (running.public, running.ops);
+        Ok(demo::Service { app, runner, public, ops, stop: Box::pin(running.stop()) })
+    })
+}
+
+/// Here and not in the registry, since the job starts a service.
+fn demo_jobs() -> Vec<JobKind<App>> {
+    platform::job_kinds! { demo_data::FILL => fill_demo_data, }
+}
+
+async fn fill_demo_data(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
+    demo::fill_running(context, payload, start_simulated).await
 }
 
 async fn open(settings: &Settings, clock: Clock) -> Result<App, StartError> {

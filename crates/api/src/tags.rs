@@ -49,7 +49,7 @@ tags! {
     WEBHOOKS = "Provider webhooks",
         "Webhooks that the payment provider sends to Trunkline.";
     ADMIN_ACCESS = "Admin access",
-        "Creation of the first admin, the second factor of admins, and the API keys of the team.";
+        "Creation of the first admin, the second factor of admins, the API keys of the team, and demo data.";
     CUSTOMERS = "Customers",
         "Customers as the team sees them: search, suspension, impersonation, notes, account managers.";
     ADMIN_SUPPORT = "Admin support",

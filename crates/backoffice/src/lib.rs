@@ -7,6 +7,7 @@ pub mod audit_log;
 pub mod beta;
 pub mod customers;
 pub mod dashboards;
+pub mod demo_data;
 pub mod events;
 pub mod inbox;
 pub mod jobs;

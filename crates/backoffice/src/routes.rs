@@ -9,7 +9,7 @@ use platform::limits::Limit;
 use values::AccountRole::{Technical, Viewer};
 
 use crate::{
-    account_managers, audit_log, beta, customers, dashboards, events, inbox, notes, notices, search, staff, tickets,
+    account_managers, audit_log, beta, customers, dashboards, demo_data, events, inbox, notes, notices, search, staff, tickets,
     webhook_endpoints,
 };
 
@@ -179,6 +179,15 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/beta/{id}/decline", beta::decline, "declineBetaSignup", "Decline beta signup")
             .about("Moves an account to `beta_declined` and mails it the reviewer's note. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("beta.decline").problems(&[StateConflict]).under(tags::BETA_QUEUE),
+
+        get("/admin/demo-data", demo_data::show, "getDemoData", "Get demo data status")
+            .about("Returns whether demo data can be made, and how far they are. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_ACCESS),
+        post("/admin/demo-data", demo_data::create, "createDemoData", "Create demo data")
+            .about("Fills the database with customers, calls, payments and invoices of the last months, in the \
+                    background. Only in a lab, and only while there is no customer. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("demo_data.create").problems(&[StateConflict])
+            .under(tags::ADMIN_ACCESS),
 
         get("/admin/inbox", inbox::show, "getInbox", "Get inbox of the team")
             .about("Returns how many tickets, intakes, waitlisted accounts, customers in dunning, upstreams, imports, jobs \

@@ -1,0 +1,37 @@
+//! What a database has already, so that the demo uses other addresses and groups.
+
+use std::collections::BTreeSet;
+
+#[derive(Clone, Default)]
+pub struct Taken {
+    /// Addresses of users and account managers.
+    pub emails: BTreeSet<String>,
+    /// The highest dispatcher group of an upstream.
+    pub dispatcher_groups: i64,
+}
+
+impl Taken {
+    /// This address, or one like it that nobody has.
+    pub fn free(&self, email: &str) -> String {
+        let (name, host) = email.split_once('@').unwrap_or((email, ""));
+        let others = (1..).map(|number| format!("{name}.demo{number}@{host}"));
+        let mut candidates = std::iter::once(email.to_owned()).chain(others);
+        candidates.find(|candidate| !self.emails.contains(candidate)).unwrap_or_else(|| email.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_somebody_has_is_replaced_by_one_like_it() {
+        let mut taken = Taken::default();
+        assert_eq!(taken.free("ada@carrier.example"), "ada@carrier.example");
+        taken.emails.insert("ada@carrier.example".to_owned());
+        assert_eq!(taken.free("ada@carrier.example"), "ada.demo1@carrier.example");
+        taken.emails.insert("ada.demo1@carrier.example".to_owned());
+        assert_eq!(taken.free("ada@carrier.example"), "ada.demo2@carrier.example");
+        assert_eq!(taken.free("sam@carrier.example"), "sam@carrier.example");
+    }
+}

@@ -32,7 +32,7 @@ pub async fn set_up(sim: &mut Simulation) -> Result<Operator, StartError> {
     }
     set_exchange_rates(sim).await?;
     for Upstream { name, group, currency, markup_percent, address, .. } in &UPSTREAMS {
-        let group = sim.taken.dispatcher_groups + group;
+        let group = sim.taken.free_group(*group);
         let upstream = json!({
             "name": name, "dispatcher_group_id": group, "base_currency": currency, "markup_percent": markup_percent,
             "gateways": [format!("sip:{address}")], "signaling_ips": [address],

@@ -4,8 +4,8 @@ use super::taken::Taken;
 use db::{Conn, DbError, params, sql};
 use values::{AccountId, Email};
 
-/// More than a database without customers has.
-const MAX_EMAILS: i64 = 100_000;
+/// More users and upstreams than a database without customers has.
+const MAX_TAKEN: i64 = 100_000;
 
 /// No account, and nothing in the audit log.
 pub async fn is_empty(conn: &mut Conn) -> Result<bool, DbError> {
@@ -16,10 +16,13 @@ pub async fn is_empty(conn: &mut Conn) -> Result<bool, DbError> {
 
 pub async fn taken(conn: &mut Conn) -> Result<Taken, DbError> {
     let sql = sql!("SELECT email FROM users UNION SELECT email FROM account_managers LIMIT $1");
-    let emails: Vec<(Email,)> = conn.all(sql, params![MAX_EMAILS]).await?;
-    let (dispatcher_groups,) =
-        conn.one(sql!("SELECT COALESCE(MAX(dispatcher_group_id), 0) FROM upstreams"), params![]).await?;
-    Ok(Taken { emails: emails.into_iter().map(|(email,)| email.to_string()).collect(), dispatcher_groups })
+    let emails: Vec<(Email,)> = conn.all(sql, params![MAX_TAKEN]).await?;
+    let groups: Vec<(i64,)> =
+        conn.all(sql!("SELECT dispatcher_group_id FROM upstreams LIMIT $1"), params![MAX_TAKEN]).await?;
+    Ok(Taken {
+        emails: emails.into_iter().map(|(email,)| email.to_string()).collect(),
+        dispatcher_groups: groups.into_iter().map(|(group,)| group).collect(),
+    })
 }
 
 /// The operator's account.

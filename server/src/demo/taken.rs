@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 pub struct Taken {
     /// Addresses of users and account managers.
     pub emails: BTreeSet<String>,
-    /// The highest dispatcher group of an upstream.
-    pub dispatcher_groups: i64,
+    /// Dispatcher groups of upstreams.
+    pub dispatcher_groups: BTreeSet<i64>,
 }
 
 impl Taken {
@@ -17,6 +17,11 @@ impl Taken {
         let others = (1..).map(|number| format!("{name}.demo{number}@{host}"));
         let mut candidates = std::iter::once(email.to_owned()).chain(others);
         candidates.find(|candidate| !self.emails.contains(candidate)).unwrap_or_else(|| email.to_owned())
+    }
+
+    /// This dispatcher group, or the next that no upstream has.
+    pub fn free_group(&self, group: i64) -> i64 {
+        (group..).find(|group| !self.dispatcher_groups.contains(group)).unwrap_or(group)
     }
 }
 
@@ -33,5 +38,11 @@ mod tests {
         taken.emails.insert("ada.demo1@carrier.example".to_owned());
         assert_eq!(taken.free("ada@carrier.example"), "ada.demo2@carrier.example");
         assert_eq!(taken.free("sam@carrier.example"), "sam@carrier.example");
+    }
+
+    #[test]
+    fn a_dispatcher_group_that_an_upstream_has_is_replaced_by_the_next() {
+        let taken = Taken { dispatcher_groups: [10, 11, 20].into(), ..Taken::default() };
+        assert_eq!([10, 20, 30].map(|group| taken.free_group(group)), [12, 21, 30]);
     }
 }

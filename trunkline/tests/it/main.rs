@@ -25,6 +25,7 @@ mod customers;
 mod dashboards;
 mod decks;
 mod demo;
+mod demo_data;
 mod devices;
 mod disk_full;
 mod downloads;

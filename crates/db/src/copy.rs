@@ -91,7 +91,7 @@ fn texts(connection: &Connection, sql: &str, parameters: impl Params) -> Result<
 
 fn read(connection: &Connection, table: &str) -> Result<TableRows> {
     let mut statement = connection.prepare(&format!("SELECT * FROM {table}"))?;
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let (mut rows, mut found) = (Vec::new(), statement.raw_query());
     while let Some(row) = found.next()? {
         let cells = (0..columns.len()).map(|index| value(row.get_ref(index)?));

@@ -23,7 +23,7 @@ pub struct Portal {
     pub page: File,
     /// All other files.
     pub files: &'static [File],
-    /// The screens as JSON: a list of objects with the `path` of each, names in braces.
+    /// The screens as JSON: a list of their paths, names in braces, or of objects with a `path`.
     pub screens: &'static str,
 }
 
@@ -69,14 +69,19 @@ impl Portal {
     pub fn screens(&self) -> Result<Screens, String> {
         let screens: Vec<Screen> =
             serde_json::from_str(self.screens).map_err(|error| format!("screens of the portal: {error}"))?;
-        Ok(Screens(screens.into_iter().map(|screen| screen.path).collect()))
+        let path = |screen| match screen {
+            Screen::Path(path) | Screen::Described { path } => path,
+        };
+        Ok(Screens(screens.into_iter().map(path).collect()))
     }
 }
 
 /// A line of the list. Who may open a screen is for the portal to know: the API decides what each caller sees.
 #[derive(Deserialize)]
-struct Screen {
-    path: String,
+#[serde(untagged)]
+enum Screen {
+    Path(String),
+    Described { path: String },
 }
 
 /// The paths of the portal's screens; none without a portal.
@@ -111,18 +116,20 @@ mod tests {
 
     #[test]
     fn a_screen_is_known_by_its_path_whatever_its_parameters_are_called() {
-        let known = screens(r#"[{"path": "/", "who": "customer"}, {"path": "/trunks/{id}", "title": "Trunk"}]"#).unwrap();
-        for (path, expected) in
-            [("/", true), ("/trunks/{trunk_id}", true), ("/trunks", false), ("/trunks/{id}/calls", false), ("", false)]
-        {
-            assert_eq!(known.has(path), expected, "{path:?}");
+        for list in [r#"[{"path": "/", "who": "customer"}, {"path": "/trunks/{id}"}]"#, r#"["/", "/trunks/{id}"]"#] {
+            let known = screens(list).unwrap();
+            for (path, expected) in
+                [("/", true), ("/trunks/{trunk_id}", true), ("/trunks", false), ("/trunks/{id}/calls", false), ("", false)]
+            {
+                assert_eq!(known.has(path), expected, "{path:?} of {list}");
+            }
         }
         assert!(!Screens::default().has("/"));
     }
 
     #[test]
     fn a_list_that_is_no_list_of_paths_is_refused() {
-        for list in ["", "{}", r#"["/trunks"]"#, r#"[{"who": "anyone"}]"#] {
+        for list in ["", "{}", r#"[1]"#, r#"[{"who": "anyone"}]"#] {
             assert!(screens(list).is_err(), "{list:?}");
         }
     }

@@ -10,7 +10,8 @@ use crate::clients::{output, path_with_node, root};
 /// Playwright with the program under test. It keeps what it saw of a failed journey in `portal/test-results`.
 fn playwright() -> Command {
     let mut command = Command::new("npx");
-    command.current_dir(root().join("portal")).args(["--no-install", "playwright", "test", "--reporter=line"]);
+    command.current_dir(root().join("portal")).args(["--no-install", "playwright", "test"]);
+    command.args(["--config", "e2e/playwright.config.ts", "--reporter=line"]);
     command.env("PATH", path_with_node()).env("TRUNKLINE_BIN", env!("CARGO_BIN_EXE_trunkline"));
     command
 }
@@ -18,7 +19,7 @@ fn playwright() -> Command {
 #[test]
 fn every_journey_succeeds_in_a_browser() {
     if built().is_some() {
-        output(playwright().env_remove("TRUNKLINE_TEST_POSTGRES"));
+        output(playwright().env_remove("TRUNKLINE_TEST_POSTGRES").env_remove("TRUNKLINE_E2E_DATABASE_URL"));
     }
 }
 

@@ -9,7 +9,7 @@ use platform::limits::Limit;
 use values::AccountRole::{Billing, Owner, Viewer};
 
 use crate::payments::{auto_recharge, chargebacks};
-use crate::{card_check, dunning, invoices, low_balance, payments, vat, webhooks};
+use crate::{card_check, checkouts, dunning, invoices, low_balance, payments, vat, webhooks};
 
 #[rustfmt::skip]
 pub fn endpoints() -> Vec<Endpoint> {
@@ -75,6 +75,15 @@ pub fn endpoints() -> Vec<Endpoint> {
                     being charged. Open to customers.")
             .who(Customer).account_role(Billing).scope(BillingWrite).limit(Limit::Writes).audit("payment_method.remove").idempotent().recent_sign_in()
             .problems(&[AccountNotActive, ResourceInUse]).under(tags::PAYMENTS),
+
+        get("/sandbox/checkouts/{order_id}", checkouts::show, "getSandboxCheckout", "Get sandbox checkout")
+            .about("Returns what there is to pay at a checkout of the sandbox payment provider, and its test cards; 404 \
+                    with any other provider. No token needed: whoever has the order's id may pay.")
+            .who(Anyone).limit(Limit::Reads).under(tags::PAYMENTS),
+        post("/sandbox/checkouts/{order_id}", checkouts::submit, "submitSandboxCheckout", "Submit sandbox checkout")
+            .about("Pays with a test card or cancels, once, and returns where to send the payer; a card that is declined \
+                    ends the checkout, too. The provider's webhook follows. No token needed.")
+            .who(Anyone).limit(Limit::Writes).unaudited("the provider's webhook is audited").under(tags::PAYMENTS),
 
         get("/account/vat", vat::show, "getVatStatus", "Get VAT status")
             .about("Returns the account's VAT id and status, when the id was last checked, and the ids of its VAT \

@@ -2,7 +2,8 @@
 //! can be disputed and the dispute be decided, as the card's bank would.
 //!
 //! Anybody who has the URL may submit each form, once. There is no CSRF token: the order id cannot be guessed, so
-//! another site cannot post here unless it was given the URL. Where the portal has a screen for it, the page leads there.
+//! another site cannot post here unless it was given the URL. Where the portal has a screen for it, the page leads there;
+//! `checkouts` is what that screen uses.
 
 use hyper::StatusCode;
 use serde_json::Value;
@@ -102,12 +103,22 @@ fn parse_choice(form: &Form, now: Time) -> Result<Choice, &'static str> {
 
 /// The card in the form; fields that were not sent default to a card that pays.
 fn card_fields(form: &Form, now: Time) -> CardInput {
-    let (year, month) = year_and_month(now);
     let field = |name: &str| form.field(name).map(str::to_owned);
+    let card = valid_card(field("card"), now);
     CardInput {
-        number: field("card").unwrap_or_else(|| PAYS.to_owned()),
-        exp_month: field("exp_month").unwrap_or_else(|| month.to_string()),
-        exp_year: field("exp_year").unwrap_or_else(|| (year + DEFAULT_CARD_YEARS).to_string()),
+        number: card.number,
+        exp_month: field("exp_month").unwrap_or(card.exp_month),
+        exp_year: field("exp_year").unwrap_or(card.exp_year),
+    }
+}
+
+/// A card that has not expired, with this number or else one that pays.
+pub fn valid_card(number: Option<String>, now: Time) -> CardInput {
+    let (year, month) = year_and_month(now);
+    CardInput {
+        number: number.unwrap_or_else(|| PAYS.to_owned()),
+        exp_month: month.to_string(),
+        exp_year: (year + DEFAULT_CARD_YEARS).to_string(),
     }
 }
 

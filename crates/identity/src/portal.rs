@@ -66,7 +66,7 @@ pub async fn show(mut ctx: ReadCtx) -> Result<Json<Portal>, Problem> {
     let is_password_told = lab && !demo_users.is_empty() && demo::has_known_password(&mut ctx).await?;
     let zones = app.settings.zones.iter();
     Ok(Json(Portal {
-        carrier_name: carrier_name(&mut ctx).await?.unwrap_or_else(|| NO_CARRIER.to_owned()),
+        carrier_name: operator_name(&mut ctx).await?,
         sandbox: app.payments.provider() == Provider::Sandbox,
         bootstrap_required: !bootstrap::exists(&mut ctx).await?,
         zones: zones
@@ -79,7 +79,8 @@ pub async fn show(mut ctx: ReadCtx) -> Result<Json<Portal>, Problem> {
     }))
 }
 
-async fn carrier_name(conn: &mut Conn) -> Result<Option<String>, DbError> {
+/// The operator's name.
+pub async fn operator_name(conn: &mut Conn) -> Result<String, DbError> {
     let found: Option<(String,)> = conn
         .opt(
             sql!(
@@ -89,7 +90,7 @@ async fn carrier_name(conn: &mut Conn) -> Result<Option<String>, DbError> {
             params![],
         )
         .await?;
-    Ok(found.map(|(name,)| name))
+    Ok(found.map_or_else(|| NO_CARRIER.to_owned(), |(name,)| name))
 }
 
 row! {

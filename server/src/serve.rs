@@ -137,7 +137,7 @@ pub fn start_simulated(mut settings: Settings, clock: Clock) -> demo::Pending<Re
         let running = start_with_clock(&mut settings, routes::table(), None, clock).await?;
         let (app, runner) = (running.app.clone(), running.runner.clone());
         let (public, ops) = (running.public, running.ops);
-        Ok(demo::Service { app, runner, public, ops, stop: Box::pin(running.stop()) })
+        Ok(demo::Service { app, runner, public, ops, stop: Box::new(|| Box::pin(running.stop())) })
     })
 }
 

@@ -109,7 +109,7 @@ async fn make(context: &JobContext<App>, wanted: DemoDataCreate, start: Start, f
     let report = report(app.clone(), options.days);
     let (sim, calls) = simulate(start, settings, &options, app.clock.clone(), taken, &*report).await?;
     let Simulation { service: Service { app: simulated, stop, .. }, .. } = sim;
-    stop.await;
+    stop().await;
     let copy = import::read(&simulated).await?;
     import::copy_files(&copy, &simulated.files, &app.files).await?;
     tell(app, FILES_COPIED).await?;

@@ -123,7 +123,7 @@ pub async fn fill(
     let simulated = simulate(start, isolated(settings)?, options, present, Taken::default(), &report);
     let (sim, calls) = Box::pin(simulated).await?;
     let support = sim.magic_link(fixtures::SUPPORT.1).await;
-    sim.service.stop.await;
+    (sim.service.stop)().await;
     let (admin, support) = (fixtures::ADMIN.1, (fixtures::SUPPORT.1, support?));
     Ok(DemoData { calls, admin, support, customers: fixtures::customer_statuses() })
 }
@@ -151,7 +151,7 @@ async fn simulate(
             Ok((sim, calls))
         }
         Err(error) => {
-            sim.service.stop.await;
+            (sim.service.stop)().await;
             Err(error)
         }
     }

@@ -28,9 +28,11 @@ pub struct Service {
     pub runner: Runner<App>,
     pub public: SocketAddr,
     pub ops: SocketAddr,
-    /// Stops it.
-    pub stop: Pending<()>,
+    pub stop: Stop,
 }
+
+/// Stops the service.
+pub type Stop = Box<dyn FnOnce() -> Pending<()> + Send + Sync>;
 
 pub struct Simulation {
     pub service: Service,

@@ -21,7 +21,7 @@ use api::router::{BASE, Router};
 use api::server::{self, ClientLimits, ConnectionMetrics, Listener, Shutdown};
 use api::tls::ServerTls;
 use api::{openapi, reference};
-use backoffice::{dashboards, demo_data, events};
+use backoffice::{dashboards, demo_data, events, service};
 use billing::sandbox;
 use db::Clock;
 use platform::app::{App, StartError};
@@ -35,6 +35,9 @@ use voice::cdrs;
 const MAX_OPS_CONNECTIONS: usize = 1024;
 /// Strangers can reach a port with TLS, so one network cannot hold all of its connections. An edge has about twenty.
 const MAX_OPS_CONNECTIONS_PER_NETWORK: usize = 256;
+
+/// How long a node that stops waits until it is out of the list of nodes.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often a node checks whether another node changed what it caches.
 const CACHE_POLL: Duration = Duration::from_secs(1);
@@ -115,6 +118,7 @@ pub async fn start_with_clock(
         tokio::spawn(refresh_cache(app.clone(), |app| &app.gateways, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.tariff, stopping.clone())),
         tokio::spawn(events::read_events(app.clone(), stopping.clone())),
+        tokio::spawn(report_node(app.clone(), stopping.clone())),
         tokio::spawn(flush_request_stats(app.clone(), stopping)),
     ];
     let (ops_limits, ops_metrics) = (ops_limits(&app.settings), unregistered_metrics()?);
@@ -203,6 +207,24 @@ async fn refresh_cache<T: Versioned>(app: App, of: fn(&App) -> &Cached<T>, mut s
             _ = stopping.wait_for(|stopping| *stopping) => break,
             () = tokio::time::sleep(CACHE_POLL) => {}
         }
+    }
+}
+
+/// Tells the other nodes and the team that this one runs, until it stops.
+async fn report_node(app: App, mut stopping: watch::Receiver<bool>) {
+    loop {
+        if let Err(error) = service::report(&app).await {
+            tracing::warn!(%error, "reporting this node failed, retrying");
+        }
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+            () = tokio::time::sleep(service::REPORT_INTERVAL) => {}
+        }
+    }
+    // Otherwise it is gone from the list a little later.
+    let left = tokio::time::timeout(LEAVE_TIMEOUT, service::leave(&app)).await;
+    if let Ok(Err(error)) = left {
+        tracing::warn!(%error, "this node stays in the list of nodes for a minute");
     }
 }
 

@@ -71,7 +71,7 @@ tags! {
     DID_INVENTORY = "DID inventory",
         "All DIDs that can be rented out, and their imports.";
     DASHBOARDS = "Dashboards",
-        "Traffic of the service, and its security.";
+        "Traffic of the service, its security, and its state.";
     ADMIN_EVENTS = "Admin events",
         "Events of all customers: a list, a live stream, and webhooks of the team.";
     ADMIN_CDRS = "Admin CDRs",

@@ -19,6 +19,7 @@ pub mod orphaned_files;
 pub mod retention;
 pub mod routes;
 pub mod search;
+pub mod service;
 pub mod staff;
 pub mod tickets;
 pub mod webhook_endpoints;

@@ -139,6 +139,10 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the payments of all customers, top-ups and auto-recharges, newest first. Open to the team \
                     (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
+        get("/admin/payments/{id}", payments::show_payment, "getPayment", "Get payment of any customer")
+            .about("Returns a payment of any customer, a top-up or an auto-recharge, with what was refunded of it. Open to \
+                    the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
         post("/admin/payments/{id}/refund", payments::refund, "refundPayment", "Refund payment")
             .about("Sends a payment, or part of it, back through the payment provider, at most what is left of it and \
                     what the customer has unless `allow_negative` is true; not while it is disputed. After a 503 repeat \
@@ -157,6 +161,10 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/invoices", invoices::list_all, "adminListInvoices", "List invoices of all customers")
             .about("Lists the invoices of all customers with their credit notes, newest first. Open to the team (admin \
                     or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
+        get("/admin/invoices/{id}", invoices::admin_show, "adminGetInvoice", "Get invoice of any customer")
+            .about("Returns an invoice of any customer with its lines and a link to its PDF, valid for at least 15 \
+                    minutes. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         post("/admin/invoices/{id}/void", invoices::void, "voidInvoice", "Void invoice")
             .about("Voids an invoice in `issued` and returns its VAT to the balance. The invoice keeps its number, and \

@@ -115,6 +115,16 @@ impl Conn {
         matches!(self.engine, Engine::Sqlite(_))
     }
 
+    /// The name and the version of the engine.
+    pub async fn engine_version(&mut self) -> Result<(&'static str, String)> {
+        let (name, sql) = match self.is_sqlite() {
+            true => ("sqlite", "SELECT sqlite_version()"),
+            false => ("postgresql", "SELECT current_setting('server_version')"),
+        };
+        let (version,): (String,) = self.one(sql, &[]).await?;
+        Ok((name, version))
+    }
+
     /// Whether statements run in-process (SQLite): then many small ones cost no more than a large one.
     pub fn is_in_process(&self) -> bool {
         self.is_sqlite()

@@ -45,7 +45,7 @@ pub use ddl::sqlite_ddl;
 pub use entropy::Entropy;
 pub use error::{DbError, Result};
 pub use held::assert_no_connection_held;
-pub use migrate::{MIGRATIONS, Migration};
+pub use migrate::{MIGRATIONS, Migration, applied_migrations};
 pub use options::{DbOptions, Location};
 pub use row::{FromRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};

@@ -28,6 +28,7 @@ use crate::outside::payments::revolut::Revolut;
 use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
+use crate::presence::Presence;
 use crate::request_stats::RequestStats;
 use crate::routing::allow_lists::Addresses;
 use crate::routing::cache::Cached;
@@ -76,6 +77,8 @@ pub struct Inner {
     pub traces: Traces,
     /// Counts of the requests that this node answered, until they are flushed to the database.
     pub request_stats: RequestStats,
+    /// This node, and the edges that called it.
+    pub presence: Presence,
     pub switch_secrets: SwitchSecrets,
     /// Moves the test clock, beside the switch secret in a lab.
     pub clock_secret: Option<String>,
@@ -159,6 +162,7 @@ impl App {
             metrics: db.metrics().clone(),
             traces: open_traces(&settings, &http, &db),
             request_stats: RequestStats::default(),
+            presence: Presence::new(clock.now()),
             switch_secrets: secrets.switches,
             clock_secret: secrets.clock,
             bootstrap_token: secrets.bootstrap,

@@ -180,4 +180,16 @@ both! {
         assert_eq!(world.sign_in("cora@customer.example").await.get("/payments/methods").await.ok()["data"], json!([]));
         world.end().await;
     }
+
+    async fn a_pending_top_up_leads_back_to_its_checkout(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let opened = begin_topup(&cora, 2_500).await;
+        let path = format!("/payments/topups/{}", opened["topup_id"].as_str().unwrap());
+        assert_eq!(cora.get(&path).await.ok()["checkout_url"], opened["checkout_url"]);
+        assert_eq!(cora.get("/payments/topups").await.ok()["data"][0]["checkout_url"], opened["checkout_url"]);
+        Payer::at(&opened).pay(&world, "4242424242424242").await;
+        assert_eq!(cora.get(&path).await.ok()["checkout_url"], Value::Null);
+        world.end().await;
+    }
 }

@@ -45,6 +45,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let (customer, path) = with_card(world).await;
         bodiless(customer.into_client(), &path)
     })),
+    ("GET", "/admin/payments/{id}", |world| Box::pin(async move {
+        let topup = complete_topup(world, &world.minted(Role::Customer).await, 2_500).await;
+        bodiless(world.minted(Role::Support).await, &format!("/admin/payments/{}", text(&topup, "id")))
+    })),
     ("POST", "/admin/payments/{id}/refund", |world| Box::pin(async move {
         let topup = complete_topup(world, &world.minted(Role::Customer).await, 2_500).await;
         let path = format!("/admin/payments/{}/refund", text(&topup, "id"));

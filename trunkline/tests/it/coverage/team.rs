@@ -91,6 +91,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/admin/notices", |world| Box::pin(async move {
         admin(world, "/admin/notices", notice()).await
     })),
+    ("GET", "/admin/notices/{id}", |world| Box::pin(async move {
+        let (_, notice) = with_notice(world).await;
+        bodiless(world.minted(Role::Support).await, &notice)
+    })),
     ("PATCH", "/admin/notices/{id}", |world| Box::pin(async move {
         let (caller, notice) = with_notice(world).await;
         request(caller, &notice, json!({"severity": "critical"}))

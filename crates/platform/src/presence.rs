@@ -25,10 +25,10 @@ impl Presence {
     /// Notes that an edge called.
     pub fn saw_edge(&self, edge: &str, now: Time) {
         let mut edges = self.edges.lock().unwrap_or_else(PoisonError::into_inner);
-        match edges.get_mut(edge) {
-            Some(seen_at) => *seen_at = now,
-            None if edges.len() < MAX_EDGES => drop(edges.insert(edge.to_owned(), now)),
-            None => {}
+        if let Some(seen_at) = edges.get_mut(edge) {
+            *seen_at = now;
+        } else if edges.len() < MAX_EDGES {
+            edges.insert(edge.to_owned(), now);
         }
     }
 

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients
+.PHONY: help demo run portal screenshots release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -7,10 +7,22 @@ help: ## list the targets
 demo: rust ## fill an empty database with three months of sample data (ARGS="--days 30 --seed 7")
 	cargo run --locked --bin trunkline -- demo $(ARGS)
 
-run: rust ## build and start the service (ARGS="--config trunkline.toml" is passed on)
+run: rust ## build and start the service with its portal (ARGS="--config trunkline.toml" is passed on)
+	@tools/build-portal
 	cargo run --locked --bin trunkline -- serve $(ARGS)
 
+portal: ## serve the portal with hot reload, in front of a service that runs (make run)
+	@tools/ensure-portal
+	PATH="$$(tools/ensure-node):$$PATH" npm --prefix portal run dev -- $(ARGS)
+
+screenshots: rust deps-portal ## take pictures of the portal's screens on demo data
+	@tools/build-portal --required
+	cargo build --locked --bin trunkline
+	PATH="$$(tools/ensure-node):$$PATH" TRUNKLINE_BIN="$$(realpath $${CARGO_TARGET_DIR:-target}/debug/trunkline)" \
+		node portal/tools/screenshots.mjs $(ARGS)
+
 release: rust ## build the binary that is shipped and measured, target/release/trunkline
+	@tools/build-portal --required
 	cargo build --locked --release --bin trunkline
 
 call: rust deps-sip ## place a real call through Kamailio and show its CDR, its price and the balance
@@ -19,7 +31,8 @@ call: rust deps-sip ## place a real call through Kamailio and show its CDR, its 
 	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
 
 test: nextest deps ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
-	tools/with-postgres cargo nextest run --locked $(ARGS)
+	@tools/build-portal --required
+	TRUNKLINE_TEST_PORTAL=required tools/with-postgres cargo nextest run --locked $(ARGS)
 
 LINT ?= cargo clippy --locked --all-targets -- -D warnings
 check: rust ## check formatting, lints, layout rules and dependencies
@@ -57,7 +70,7 @@ rust:
 nextest: rust
 	@cargo nextest --version > /dev/null 2>&1 || env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo install cargo-nextest --locked
 
-deps: deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients ## install what the tests use besides Rust
+deps: deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal ## install what the tests use besides Rust
 
 # Installs the server, and shows that it starts.
 deps-postgres:
@@ -96,3 +109,8 @@ deps-openapi:
 deps-clients:
 	@tools/ensure-typescript-client
 	@tools/ensure-python-client
+
+# What the portal is built with, and the browser of its journeys.
+deps-portal:
+	@tools/ensure-portal
+	@tools/ensure-debian chromium

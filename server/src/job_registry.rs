@@ -5,16 +5,21 @@ use billing::payments::chargebacks;
 use billing::{card_check, invoices, low_balance, payments, vat};
 use numbers::{orders, rented};
 use platform::app::App;
-use platform::jobs::{Kind, Registry, Run, Runner, Schedule, SetupError};
+use platform::jobs::{JobKind, Kind, Registry, Run, Runner, Schedule, SetupError};
 use platform::mail;
 use voice::upstreams::decks;
 use voice::{calls, cdrs, concurrency, fx};
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
-    Runner::new(app.clone(), app.db.clone(), app.clock.clone(), registry(), schedules())
+    runner_with(app, Vec::new())
 }
 
-fn registry() -> Registry<App> {
+/// A runner that also knows these kinds.
+pub fn runner_with(app: &App, more: Vec<JobKind<App>>) -> Result<Runner<App>, SetupError> {
+    Runner::new(app.clone(), app.db.clone(), app.clock.clone(), registry(more), schedules())
+}
+
+fn registry(more: Vec<JobKind<App>>) -> Registry<App> {
     let mail = platform::job_kinds! { mail::SEND => mail::send_job, };
     let kinds = [
         mail,
@@ -23,6 +28,7 @@ fn registry() -> Registry<App> {
         billing::jobs::kinds(),
         numbers::jobs::kinds(),
         backoffice::jobs::kinds(),
+        more,
     ];
     let observe = |app: &App, run: &Run<'_>| {
         app.metrics.job(run.kind, run.outcome.as_str(), run.took);

@@ -170,6 +170,9 @@ impl Operations {
         };
         if let Some(switch) = &switch {
             access::check_edge(switch, &body)?;
+            if let Some(edge) = &switch.edge {
+                self.app.presence.saw_edge(edge, self.app.clock.now());
+            }
         }
         let answer = (endpoint.handler)(self, body).await?;
         if let Some((caller, action)) = key {

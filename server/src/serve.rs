@@ -6,25 +6,28 @@ use std::time::Duration;
 
 use hyper::header::HeaderValue;
 use prometheus::{IntCounter, IntGauge};
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::ops::Operations;
-use crate::{job_registry, pages, routes};
+use crate::{demo, job_registry, pages, routes};
+use api::document::Document;
 use api::endpoint::Endpoint;
 use api::pipeline::Service;
-use api::router::{BASE, Document, Router};
+use api::portal::{Portal, Screens};
+use api::router::{BASE, Router};
 use api::server::{self, ClientLimits, ConnectionMetrics, Listener, Shutdown};
 use api::tls::ServerTls;
 use api::{openapi, reference};
-use backoffice::{dashboards, events};
+use backoffice::{dashboards, demo_data, events, service};
 use billing::sandbox;
 use db::Clock;
 use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::disk;
-use platform::jobs::Runner;
+use platform::jobs::{JobContext, JobError, JobKind, Runner};
 use platform::routing::cache::{Cached, Versioned};
 use voice::cdrs;
 
@@ -32,6 +35,9 @@ use voice::cdrs;
 const MAX_OPS_CONNECTIONS: usize = 1024;
 /// Strangers can reach a port with TLS, so one network cannot hold all of its connections. An edge has about twenty.
 const MAX_OPS_CONNECTIONS_PER_NETWORK: usize = 256;
+
+/// How long a node that stops waits until it is out of the list of nodes.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often a node checks whether another node changed what it caches.
 const CACHE_POLL: Duration = Duration::from_secs(1);
@@ -42,6 +48,8 @@ pub struct Running {
     pub public: SocketAddr,
     pub ops: SocketAddr,
     pub runner: Runner<App>,
+    /// The screens of the portal; none without one.
+    pub screens: Screens,
     drain: watch::Sender<bool>,
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
@@ -52,20 +60,25 @@ pub struct Running {
 }
 
 /// Starts the service. Listeners open first, so that a port in use is reported before anything else happens.
-pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
-    start_with(&mut settings, routes::table()).await
+pub async fn start(mut settings: Settings, portal: Option<Portal>) -> Result<Running, StartError> {
+    start_with(&mut settings, routes::table(), portal).await
 }
 
 /// Starts the service with other endpoints, for tests of the pipeline.
-pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result<Running, StartError> {
+pub async fn start_with(
+    settings: &mut Settings,
+    table: Vec<Endpoint>,
+    portal: Option<Portal>,
+) -> Result<Running, StartError> {
     let clock = Clock::new(settings.test_clock);
-    start_with_clock(settings, table, clock).await
+    start_with_clock(settings, table, portal, clock).await
 }
 
 /// Starts the service with another clock, for the demo.
 pub async fn start_with_clock(
     settings: &mut Settings,
     table: Vec<Endpoint>,
+    portal: Option<Portal>,
     clock: Clock,
 ) -> Result<Running, StartError> {
     let public = bind(settings.listen)?;
@@ -74,8 +87,9 @@ pub async fn start_with_clock(
     let ops_tls = settings.ops_tls.clone().map(ServerTls::load).transpose()?.map(Arc::new);
 
     let app = open(settings, clock).await.map_err(|error| disk::explain(error, settings))?;
-    let runner = job_registry::runner(&app)?;
-    let service = Service::new(app.clone(), router(&app, table)?);
+    let runner = job_registry::runner_with(&app, demo_jobs())?;
+    let screens = portal.map(|portal| portal.screens()).transpose()?.unwrap_or_default();
+    let service = Service::new(app.clone(), router(&app, table, portal.as_ref(), &screens)?);
     let (drain, draining) = watch::channel(false);
     let (stop, stopping) = watch::channel(false);
     let (stop_ops, stopping_ops) = watch::channel(false);
@@ -104,6 +118,7 @@ pub async fn start_with_clock(
         tokio::spawn(refresh_cache(app.clone(), |app| &app.gateways, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.tariff, stopping.clone())),
         tokio::spawn(events::read_events(app.clone(), stopping.clone())),
+        tokio::spawn(report_node(app.clone(), stopping.clone())),
         tokio::spawn(flush_request_stats(app.clone(), stopping)),
     ];
     let (ops_limits, ops_metrics) = (ops_limits(&app.settings), unregistered_metrics()?);
@@ -117,7 +132,26 @@ pub async fn start_with_clock(
         }));
     let traces_task = tokio::spawn(export_traces(app.clone(), stopping_traces));
     let (public, ops) = (public_address, ops_address);
-    Ok(Running { app, public, ops, runner, drain, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
+    Ok(Running { app, public, ops, runner, screens, drain, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
+}
+
+/// Starts the service that the demo simulates.
+pub fn start_simulated(mut settings: Settings, clock: Clock) -> demo::Pending<Result<demo::Service, StartError>> {
+    Box::pin(async move {
+        let running = start_with_clock(&mut settings, routes::table(), None, clock).await?;
+        let (app, runner) = (running.app.clone(), running.runner.clone());
+        let (public, ops) = (running.public, running.ops);
+        Ok(demo::Service { app, runner, public, ops, stop: Box::new(|| Box::pin(running.stop())) })
+    })
+}
+
+/// Here and not in the registry, since the job starts a service.
+fn demo_jobs() -> Vec<JobKind<App>> {
+    platform::job_kinds! { demo_data::FILL => fill_demo_data, }
+}
+
+async fn fill_demo_data(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
+    demo::fill_running(context, payload, start_simulated).await
 }
 
 async fn open(settings: &Settings, clock: Clock) -> Result<App, StartError> {
@@ -176,6 +210,24 @@ async fn refresh_cache<T: Versioned>(app: App, of: fn(&App) -> &Cached<T>, mut s
     }
 }
 
+/// Tells the other nodes and the team that this one runs, until it stops.
+async fn report_node(app: App, mut stopping: watch::Receiver<bool>) {
+    loop {
+        if let Err(error) = service::report(&app).await {
+            tracing::warn!(%error, "reporting this node failed, retrying");
+        }
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+            () = tokio::time::sleep(service::REPORT_INTERVAL) => {}
+        }
+    }
+    // Otherwise it is gone from the list a little later.
+    let left = tokio::time::timeout(LEAVE_TIMEOUT, service::leave(&app)).await;
+    if let Ok(Err(error)) = left {
+        tracing::warn!(%error, "this node stays in the list of nodes for a minute");
+    }
+}
+
 async fn export_traces(app: App, stopping: watch::Receiver<bool>) {
     app.traces.export(stopping).await;
 }
@@ -193,17 +245,26 @@ async fn flush_request_stats(app: App, mut stopping: watch::Receiver<bool>) {
     }
 }
 
-/// The endpoints of `/v1`, the OpenAPI document, the API reference and the HTML pages.
-fn router(app: &App, table: Vec<Endpoint>) -> Result<Router, StartError> {
+/// The endpoints of `/v1`, the OpenAPI document, the API reference, the HTML pages and the portal.
+fn router(
+    app: &App,
+    table: Vec<Endpoint>,
+    portal: Option<&Portal>,
+    portal_screens: &Screens,
+) -> Result<Router, StartError> {
     let table: Arc<[_]> = table.into_iter().map(Arc::new).collect();
     let mut documents = vec![
         ("/v1/openapi.json", openapi_document(table.clone())),
         ("/docs", reference_page(table.clone(), app.public_url.clone())?),
     ];
-    documents.extend(pages::documents()?);
-    let mut screens = sandbox::screens(&app.payments);
-    screens.extend(pages::screens());
-    Ok(Router::new(&table, documents, screens)?)
+    documents.extend(pages::documents(portal_screens)?);
+    let mut screens = sandbox::screens(&app.payments, portal_screens);
+    screens.extend(pages::screens(portal_screens));
+    let router = Router::new(&table, documents, screens)?;
+    Ok(match portal {
+        Some(portal) => router.with_portal(portal)?,
+        None => router,
+    })
 }
 
 fn openapi_document(table: Arc<[Arc<Endpoint>]>) -> Document {

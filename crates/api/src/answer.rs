@@ -4,12 +4,13 @@ use std::io;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LINK};
+use hyper::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LINK};
 use hyper::{StatusCode, header};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::conditional;
 use super::page::{Items, Page, Rows, TotalledPage};
 use super::problem::Problem;
 use super::response::{Body, Response, full};
@@ -86,6 +87,44 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Json<T> {
 
     fn render(self) -> Result<Rendered, Problem> {
         Rendered::json(Self::STATUS, &self.0)
+    }
+}
+
+/// A resource with fields that change by themselves, such as a balance. They make no new version of it, so that a change
+/// which was prepared before is still good.
+pub trait Volatile: Serialize {
+    const FIELDS: &'static [&'static str];
+
+    /// All other fields.
+    fn version(&self) -> Result<Value, Problem> {
+        let mut version = serde_json::to_value(self).map_err(Problem::internal)?;
+        if let Some(fields) = version.as_object_mut() {
+            for name in Self::FIELDS {
+                fields.shift_remove(*name);
+            }
+        }
+        Ok(version)
+    }
+}
+
+/// 200 with such a resource.
+pub struct VolatileJson<T>(pub T);
+
+impl<T: Volatile + JsonSchema + Send + 'static> Answer for VolatileJson<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+    const TAGGED: bool = true;
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<T>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        let mut rendered = Rendered::json(Self::STATUS, &self.0)?;
+        if let Payload::Whole(body) = &rendered.payload {
+            let tag = conditional::etag_with_version(&self.0.version()?, body)?;
+            rendered.headers.insert(ETAG, HeaderValue::from_str(&tag).map_err(Problem::internal)?);
+        }
+        Ok(rendered)
     }
 }
 

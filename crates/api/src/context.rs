@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::answer::{Answer, Rendered};
+use super::answer::{Answer, Rendered, Volatile};
 use super::auth::Principal;
 use super::conditional;
 use super::endpoint::Endpoint;
@@ -347,6 +347,11 @@ impl Tx<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The same for a resource with fields that make no new version.
+    pub fn expect_stable_version(&mut self, current: &impl Volatile) -> Result<(), Problem> {
+        self.expect_version(&current.version()?)
     }
 
     /// Rejects any `If-Match`, since the resource does not exist yet.

@@ -118,6 +118,11 @@ impl Endpoint {
         self.method == Method::PATCH || self.method == Method::PUT
     }
 
+    /// Whether a success has an ETag: a read of one resource, and a change that `If-Match` may guard.
+    pub fn has_etag(&self) -> bool {
+        self.handler.is_tagged() || (self.is_conditional() && self.handler.names_version())
+    }
+
     /// Whether OpenAPI lists this problem for the endpoint.
     pub fn declares(&self, code: Code) -> bool {
         let known = self.known_problems.get_or_init(|| {

@@ -115,6 +115,8 @@ pub trait AnyHandler: Send + Sync {
     fn status(&self) -> StatusCode;
     fn refusal(&self) -> Option<StatusCode>;
     fn is_tagged(&self) -> bool;
+    /// Whether the answer is a version of a resource.
+    fn names_version(&self) -> bool;
     fn headers(&self) -> &'static [&'static str];
 }
 
@@ -156,6 +158,10 @@ impl<Args: 'static, H: ReadHandler<Args>> AnyHandler for Reading<H, Args> {
         H::Answer::TAGGED
     }
 
+    fn names_version(&self) -> bool {
+        H::Answer::TAGGED
+    }
+
     fn headers(&self) -> &'static [&'static str] {
         H::Answer::HEADERS
     }
@@ -191,6 +197,10 @@ impl<Args: 'static, H: WriteHandler<Args>> AnyHandler for Writing<H, Args> {
 
     fn is_tagged(&self) -> bool {
         false
+    }
+
+    fn names_version(&self) -> bool {
+        H::Answer::TAGGED
     }
 
     fn headers(&self) -> &'static [&'static str] {

@@ -8,7 +8,8 @@
 //!   [`headers`]: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table, with
 //!   `samples`; [`deprecation`]: operations that end
-//! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
+//! - [`document`]: what everybody gets alike; [`portal`]: the web app, as it was built; [`screen`]: HTML pages rendered on
+//!   request; [`html`]: escaping
 //! - [`server`][]: connections; [`tls`]: their encryption; `networks`: how many a client may have; [`timer`] and `pace`:
 //!   their timeouts; [`incoming_body`]: request bodies; [`json`]: their text; `bare_answer`: what is not a request;
 //!   `concurrency`: how many requests run at the same time
@@ -24,6 +25,7 @@ pub mod conditional;
 pub mod context;
 pub mod csv;
 pub mod deprecation;
+pub mod document;
 pub mod endpoint;
 pub mod faults;
 pub mod handler;
@@ -38,6 +40,7 @@ pub mod openapi;
 mod pace;
 pub mod page;
 pub mod pipeline;
+pub mod portal;
 pub mod problem;
 pub mod reference;
 pub mod response;

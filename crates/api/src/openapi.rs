@@ -324,7 +324,7 @@ fn headers_of_success(endpoint: &Endpoint) -> Vec<&'static str> {
     if endpoint.limit != Limit::None {
         names.extend(["RateLimit-Policy", "RateLimit"]);
     }
-    if endpoint.handler.is_tagged() {
+    if endpoint.has_etag() {
         names.push("ETag");
     }
     if endpoint.idempotency != Idempotency::None {

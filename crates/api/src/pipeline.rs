@@ -163,7 +163,12 @@ impl Service {
         let place = Arc::new(self.concurrency.enter(ip)?);
         body.set_place(place.clone());
         match found {
-            RouteMatch::NotFound => Err(Problem::not_found()),
+            RouteMatch::NotFound => {
+                match self.router.not_found_page(&head.method, head.uri.path(), &head.headers) {
+                    Some(page) => page.answer_not_found(&head.headers).await,
+                    None => Err(Problem::not_found()),
+                }
+            }
             RouteMatch::MethodNotAllowed(allow) => Err(Problem::method_not_allowed(allow)),
             RouteMatch::Options(allow, is_same_origin) => {
                 let mut response = full(StatusCode::NO_CONTENT, "");
@@ -362,22 +367,26 @@ fn success_response(
 ) -> Result<Response, Problem> {
     let HandlerOutput { rendered, replayed } = committed;
     let tag = match &rendered.payload {
-        Payload::Whole(body) if endpoint.handler.is_tagged() => Some(conditional::etag(body)),
+        Payload::Whole(body) if endpoint.has_etag() && rendered.status.is_success() => {
+            let own = rendered.headers.get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+            Some(own.unwrap_or_else(|| conditional::etag(body)))
+        }
         _ => None,
     };
     let mut response = rendered.into_response();
-    if let Some(tag) = tag {
-        let mut tag = tag;
-        let known = if_none_match.and_then(|value| value.to_str().ok());
-        if let Some(known) = known.and_then(|list| conditional::matching(list, &tag)) {
-            response = full(StatusCode::NOT_MODIFIED, "");
-            // The tag of the coding that the caller has.
-            if known != "*" {
-                tag = known.to_owned();
+    if let Some(mut tag) = tag {
+        if !endpoint.changes() {
+            let known = if_none_match.and_then(|value| value.to_str().ok());
+            if let Some(known) = known.and_then(|list| conditional::matching(list, &tag)) {
+                response = full(StatusCode::NOT_MODIFIED, "");
+                // The tag of the coding that the caller has.
+                if known != "*" {
+                    tag = known.to_owned();
+                }
             }
+            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
         }
         response.headers_mut().insert(ETAG, HeaderValue::from_str(&tag).map_err(Problem::internal)?);
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     }
     if replayed {
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));

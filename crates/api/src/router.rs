@@ -1,99 +1,17 @@
 //! Routing: from method and path to the endpoint, document or page.
 
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use hyper::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
-};
-use hyper::{Method, StatusCode};
+use hyper::Method;
+use hyper::header::HeaderMap;
 
-use super::compression::{self, Coding};
-use super::conditional;
+use super::document::{Document, accepts_html};
 use super::endpoint::Endpoint;
-use super::problem::Problem;
-use super::response::{Response, full};
+use super::portal::Portal;
 use super::screen::{Screen, Show};
 
 /// The prefix of every operation's path.
 pub const BASE: &str = "/v1";
-
-/// A static document, such as openapi.json, generated at the first request and compressed at the first that accepts it.
-pub struct Document {
-    content_type: HeaderValue,
-    policy: Option<HeaderValue>,
-    text: LazyLock<Text, Box<dyn FnOnce() -> Text + Send>>,
-}
-
-struct Text {
-    tag: String,
-    body: Bytes,
-    brotli: OnceLock<Option<Bytes>>,
-    gzip: OnceLock<Option<Bytes>>,
-}
-
-impl Text {
-    /// The body in this coding; `None` if that is not shorter.
-    fn packed(&self, coding: Coding) -> Option<Bytes> {
-        let kept = match coding {
-            Coding::Brotli => &self.brotli,
-            Coding::Gzip => &self.gzip,
-        };
-        let pack = || compression::packed_once(&self.body, coding).filter(|packed| packed.len() < self.body.len());
-        kept.get_or_init(|| if self.body.len() < compression::MIN_BYTES { None } else { pack() }).clone()
-    }
-}
-
-impl Document {
-    pub fn new(
-        content_type: &'static str,
-        policy: Option<HeaderValue>,
-        write: impl FnOnce() -> String + Send + 'static,
-    ) -> Document {
-        let text = move || {
-            let body = Bytes::from(write());
-            Text { tag: conditional::etag(&body), body, brotli: OnceLock::new(), gzip: OnceLock::new() }
-        };
-        let content_type = HeaderValue::from_static(content_type);
-        Document { content_type, policy, text: LazyLock::new(Box::new(text)) }
-    }
-
-    /// The response. The first may take a while, so it is made on a blocking thread.
-    pub async fn answer(self: &Arc<Self>, request: &HeaderMap) -> Result<Response, Problem> {
-        let coding = Coding::negotiate(request, compression::STATIC);
-        let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let document = self.clone();
-        let render = move || document.render(coding, known.as_deref());
-        tokio::task::spawn_blocking(render).await.map_err(Problem::internal)
-    }
-
-    fn render(&self, coding: Option<Coding>, known: Option<&str>) -> Response {
-        let packed = coding.and_then(|coding| Some((coding, self.text.packed(coding)?)));
-        let is_known = known.is_some_and(|list| conditional::matches(list, &self.text.tag));
-        let mut response = match &packed {
-            _ if is_known => full(StatusCode::NOT_MODIFIED, ""),
-            Some((_, packed)) => full(StatusCode::OK, packed.clone()),
-            None => full(StatusCode::OK, self.text.body.clone()),
-        };
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, self.content_type.clone());
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        if let Ok(tag) = HeaderValue::from_str(&self.text.tag) {
-            headers.insert(ETAG, tag);
-        }
-        if let Some(policy) = &self.policy {
-            headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
-        }
-        compression::vary(headers);
-        if let Some((coding, _)) = packed {
-            compression::mark(headers, coding);
-            if is_known {
-                headers.remove(CONTENT_ENCODING);
-            }
-        }
-        response
-    }
-}
 
 enum Node {
     Endpoints(Vec<Arc<Endpoint>>),
@@ -101,7 +19,11 @@ enum Node {
     Screen(Screen),
 }
 
-pub struct Router(matchit::Router<Node>);
+pub struct Router {
+    nodes: matchit::Router<Node>,
+    /// What a browser gets where there is nothing: the portal's page.
+    not_found: Option<Arc<Document>>,
+}
 
 pub enum RouteMatch<'r> {
     Endpoint(&'r Arc<Endpoint>, Vec<String>),
@@ -166,11 +88,33 @@ impl Router {
             let path = screen.path;
             router.insert(path, Node::Screen(screen)).map_err(|error| format!("{path}: {error}"))?;
         }
-        Ok(Router(router))
+        Ok(Router { nodes: router, not_found: None })
+    }
+
+    /// Adds the screens and files of the portal. Fails if the service itself has one of their paths.
+    pub fn with_portal(mut self, portal: &Portal) -> Result<Router, String> {
+        let (page, screens) = (Arc::new(portal.page()), portal.screens()?);
+        let files = portal.files.iter().map(|file| (file.path, Arc::new(Document::of_portal(*file, None))));
+        let added: Vec<_> = screens.paths().map(|path| (path, page.clone())).chain(files).collect();
+        // All are compared with the service before one is added: screens may overlap with each other.
+        if let Some((path, _)) = added.iter().find(|(path, _)| is_below(path, BASE) || self.nodes.at(path).is_ok()) {
+            return Err(format!("the portal has {path}, which is a path of the service"));
+        }
+        for (path, document) in added {
+            self.nodes.insert(path, Node::Document(document)).map_err(|error| format!("portal: {path}: {error}"))?;
+        }
+        self.not_found = Some(page);
+        Ok(self)
+    }
+
+    /// The page for a browser that asks for a path that does not exist. Programs and the API get a problem.
+    pub fn not_found_page(&self, method: &Method, path: &str, request: &HeaderMap) -> Option<&Arc<Document>> {
+        let is_read = matches!(*method, Method::GET | Method::HEAD);
+        self.not_found.as_ref().filter(|_| is_read && !is_below(path, BASE) && accepts_html(request))
     }
 
     pub fn find(&self, method: &Method, path: &str) -> RouteMatch<'_> {
-        let Ok(matched) = self.0.at(path) else { return RouteMatch::NotFound };
+        let Ok(matched) = self.nodes.at(path) else { return RouteMatch::NotFound };
         let allow = || allowed(matched.value);
         if method == Method::OPTIONS {
             let is_same_origin = match matched.value {
@@ -197,6 +141,10 @@ impl Router {
             },
         }
     }
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn decoded(value: &str) -> String {

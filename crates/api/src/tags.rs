@@ -49,7 +49,7 @@ tags! {
     WEBHOOKS = "Provider webhooks",
         "Webhooks that the payment provider sends to Trunkline.";
     ADMIN_ACCESS = "Admin access",
-        "Creation of the first admin, the second factor of admins, and the API keys of the team.";
+        "Creation of the first admin, the second factor of admins, the API keys of the team, and demo data.";
     CUSTOMERS = "Customers",
         "Customers as the team sees them: search, suspension, impersonation, notes, account managers.";
     ADMIN_SUPPORT = "Admin support",
@@ -71,7 +71,7 @@ tags! {
     DID_INVENTORY = "DID inventory",
         "All DIDs that can be rented out, and their imports.";
     DASHBOARDS = "Dashboards",
-        "Traffic of the service, and its security.";
+        "Traffic of the service, its security, and its state.";
     ADMIN_EVENTS = "Admin events",
         "Events of all customers: a list, a live stream, and webhooks of the team.";
     ADMIN_CDRS = "Admin CDRs",

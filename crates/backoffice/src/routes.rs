@@ -9,8 +9,8 @@ use platform::limits::Limit;
 use values::AccountRole::{Technical, Viewer};
 
 use crate::{
-    account_managers, audit_log, beta, customers, dashboards, events, inbox, notes, notices, search, staff, tickets,
-    webhook_endpoints,
+    account_managers, audit_log, beta, customers, dashboards, demo_data, events, inbox, notes, notices, search, service,
+    staff, tickets, webhook_endpoints,
 };
 
 #[rustfmt::skip]
@@ -131,6 +131,9 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Announces something to all users from `starts_at` until `ends_at`, or until it is deleted. Admins \
                     only.")
             .who(Admin).limit(Limit::Writes).audit("notice.create").under(tags::ADMIN_SUPPORT),
+        get("/admin/notices/{id}", notices::show, "adminGetNotice", "Get notice")
+            .about("Returns a notice, whether past, in force or planned. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
         patch("/admin/notices/{id}", notices::update, "adminUpdateNotice", "Update notice")
             .about("Changes a notice's severity, text or times; fields left out keep their value. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("notice.update").under(tags::ADMIN_SUPPORT),
@@ -179,6 +182,19 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/beta/{id}/decline", beta::decline, "declineBetaSignup", "Decline beta signup")
             .about("Moves an account to `beta_declined` and mails it the reviewer's note. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("beta.decline").problems(&[StateConflict]).under(tags::BETA_QUEUE),
+
+        get("/admin/service", service::show, "getServiceStatus", "Get service status")
+            .about("Returns the version, the database with its migrations, the nodes, the job classes with what waits in \
+                    them, dead jobs, and the edges that were seen in the last day. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::DASHBOARDS),
+        get("/admin/demo-data", demo_data::show, "getDemoData", "Get demo data status")
+            .about("Returns whether demo data can be made, and how far they are. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_ACCESS),
+        post("/admin/demo-data", demo_data::create, "createDemoData", "Create demo data")
+            .about("Fills the database with customers, calls, payments and invoices of the last months, in the \
+                    background. Only in a lab, and only while there is no customer. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("demo_data.create").problems(&[StateConflict])
+            .under(tags::ADMIN_ACCESS),
 
         get("/admin/inbox", inbox::show, "getInbox", "Get inbox of the team")
             .about("Returns how many tickets, intakes, waitlisted accounts, customers in dunning, upstreams, imports, jobs \

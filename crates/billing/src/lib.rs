@@ -1,6 +1,7 @@
 //! Customer billing: payments, saved cards, auto-recharge, low-balance alerts, VAT, invoices and dunning.
 
 pub mod card_check;
+pub mod checkouts;
 pub mod dunning;
 pub mod invoices;
 pub mod jobs;

@@ -9,7 +9,7 @@ use platform::limits::Limit;
 use values::AccountRole::{Billing, Owner, Viewer};
 
 use crate::payments::{auto_recharge, chargebacks};
-use crate::{card_check, dunning, invoices, low_balance, payments, vat, webhooks};
+use crate::{card_check, checkouts, dunning, invoices, low_balance, payments, vat, webhooks};
 
 #[rustfmt::skip]
 pub fn endpoints() -> Vec<Endpoint> {
@@ -76,6 +76,15 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Customer).account_role(Billing).scope(BillingWrite).limit(Limit::Writes).audit("payment_method.remove").idempotent().recent_sign_in()
             .problems(&[AccountNotActive, ResourceInUse]).under(tags::PAYMENTS),
 
+        get("/sandbox/checkouts/{order_id}", checkouts::show, "getSandboxCheckout", "Get sandbox checkout")
+            .about("Returns what there is to pay at a checkout of the sandbox payment provider, and its test cards; 404 \
+                    with any other provider. No token needed: whoever has the order's id may pay.")
+            .who(Anyone).limit(Limit::Reads).under(tags::PAYMENTS),
+        post("/sandbox/checkouts/{order_id}", checkouts::submit, "submitSandboxCheckout", "Submit sandbox checkout")
+            .about("Pays with a test card or cancels, once, and returns where to send the payer; a card that is declined \
+                    ends the checkout, too. The provider's webhook follows. No token needed.")
+            .who(Anyone).limit(Limit::Writes).unaudited("the provider's webhook is audited").under(tags::PAYMENTS),
+
         get("/account/vat", vat::show, "getVatStatus", "Get VAT status")
             .about("Returns the account's VAT id and status, when the id was last checked, and the ids of its VAT \
                     evidence. Open to customers.")
@@ -130,6 +139,10 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the payments of all customers, top-ups and auto-recharges, newest first. Open to the team \
                     (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
+        get("/admin/payments/{id}", payments::show_payment, "getPayment", "Get payment of any customer")
+            .about("Returns a payment of any customer, a top-up or an auto-recharge, with what was refunded of it. Open to \
+                    the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
         post("/admin/payments/{id}/refund", payments::refund, "refundPayment", "Refund payment")
             .about("Sends a payment, or part of it, back through the payment provider, at most what is left of it and \
                     what the customer has unless `allow_negative` is true; not while it is disputed. After a 503 repeat \
@@ -148,6 +161,10 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/invoices", invoices::list_all, "adminListInvoices", "List invoices of all customers")
             .about("Lists the invoices of all customers with their credit notes, newest first. Open to the team (admin \
                     or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
+        get("/admin/invoices/{id}", invoices::admin_show, "adminGetInvoice", "Get invoice of any customer")
+            .about("Returns an invoice of any customer with its lines and a link to its PDF, valid for at least 15 \
+                    minutes. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         post("/admin/invoices/{id}/void", invoices::void, "voidInvoice", "Void invoice")
             .about("Voids an invoice in `issued` and returns its VAT to the balance. The invoice keeps its number, and \

@@ -2,15 +2,17 @@
 //! can be disputed and the dispute be decided, as the card's bank would.
 //!
 //! Anybody who has the URL may submit each form, once. There is no CSRF token: the order id cannot be guessed, so
-//! another site cannot post here unless it was given the URL.
+//! another site cannot post here unless it was given the URL. Where the portal has a screen for it, the page leads there;
+//! `checkouts` is what that screen uses.
 
 use hyper::StatusCode;
 use serde_json::Value;
 
 use api::html::Html;
+use api::portal::Screens;
 use api::problem::Problem;
 use api::response::Response;
-use api::screen::{Form, Screen, Visit, page, see_other};
+use api::screen::{Form, Screen, Show, Visit, page, see_other};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError};
 use platform::outside::payments::sandbox::cards::{CardInput, PAYS, TEST_CARDS, pay, year_and_month};
@@ -24,11 +26,15 @@ pub use platform::outside::payments::sandbox::CALL_BACK;
 const DEFAULT_CARD_YEARS: i64 = 4;
 
 /// The checkout page, if the sandbox is the payment provider.
-pub fn screens(payments: &Payments) -> Vec<Screen> {
+pub fn screens(payments: &Payments, portal: &Screens) -> Vec<Screen> {
+    let show: Show = match portal.has("/checkout/{order_id}") {
+        true => |visit| Box::pin(show_in_portal(visit)),
+        false => |visit| Box::pin(show(visit)),
+    };
     match payments {
         Payments::Sandbox(_) => vec![Screen {
             path: "/sandbox/checkout/{order_id}",
-            show: |visit| Box::pin(show(visit)),
+            show,
             submit: Some(|visit| Box::pin(submit(visit))),
         }],
         Payments::Revolut(_) => Vec::new(),
@@ -45,6 +51,13 @@ async fn show(visit: Visit) -> Result<Response, Problem> {
     let Payments::Sandbox(sandbox) = &visit.app.payments else { return Err(Problem::not_found()) };
     let offer = sandbox.checkout(order_id(&visit)).await?.ok_or_else(Problem::not_found)?;
     checkout(&visit, &offer, None)
+}
+
+async fn show_in_portal(visit: Visit) -> Result<Response, Problem> {
+    let Payments::Sandbox(sandbox) = &visit.app.payments else { return Err(Problem::not_found()) };
+    let id = order_id(&visit);
+    sandbox.checkout(id).await?.ok_or_else(Problem::not_found)?;
+    see_other(&format!("/checkout/{id}"))
 }
 
 async fn submit(visit: Visit) -> Result<Response, Problem> {
@@ -90,12 +103,22 @@ fn parse_choice(form: &Form, now: Time) -> Result<Choice, &'static str> {
 
 /// The card in the form; fields that were not sent default to a card that pays.
 fn card_fields(form: &Form, now: Time) -> CardInput {
-    let (year, month) = year_and_month(now);
     let field = |name: &str| form.field(name).map(str::to_owned);
+    let card = valid_card(field("card"), now);
     CardInput {
-        number: field("card").unwrap_or_else(|| PAYS.to_owned()),
-        exp_month: field("exp_month").unwrap_or_else(|| month.to_string()),
-        exp_year: field("exp_year").unwrap_or_else(|| (year + DEFAULT_CARD_YEARS).to_string()),
+        number: card.number,
+        exp_month: field("exp_month").unwrap_or(card.exp_month),
+        exp_year: field("exp_year").unwrap_or(card.exp_year),
+    }
+}
+
+/// A card that has not expired, with this number or else one that pays.
+pub fn valid_card(number: Option<String>, now: Time) -> CardInput {
+    let (year, month) = year_and_month(now);
+    CardInput {
+        number: number.unwrap_or_else(|| PAYS.to_owned()),
+        exp_month: month.to_string(),
+        exp_year: (year + DEFAULT_CARD_YEARS).to_string(),
     }
 }
 

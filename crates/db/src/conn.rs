@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 use values::{Time, Value};
 
+use super::copy::{self, Conflict, TableRows};
 use super::entropy::Entropy;
 use super::error::{DbError, Result};
 use super::postgres::Session;
@@ -112,6 +113,16 @@ impl Conn {
 
     pub(super) fn is_sqlite(&self) -> bool {
         matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    /// The name and the version of the engine.
+    pub async fn engine_version(&mut self) -> Result<(&'static str, String)> {
+        let (name, sql) = match self.is_sqlite() {
+            true => ("sqlite", "SELECT sqlite_version()"),
+            false => ("postgresql", "SELECT current_setting('server_version')"),
+        };
+        let (version,): (String,) = self.one(sql, &[]).await?;
+        Ok((name, version))
     }
 
     /// Whether statements run in-process (SQLite): then many small ones cost no more than a large one.
@@ -229,6 +240,23 @@ impl Conn {
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => sqlite::insert_many(connection, table, columns, rows, values),
             Engine::Postgres(session) => boxed(session.copy_in(table, columns, rows, values)).await,
+            Engine::Gone => Err(DbError::Aborted),
+        };
+        self.record_outcome(outcome)
+    }
+
+    /// Reads all tables of a SQLite database but these, each behind those that it refers to.
+    pub fn dump(&self, skipped: &[&str]) -> Result<Vec<TableRows>> {
+        let connection = self.as_sqlite().ok_or_else(|| DbError::other("only SQLite can be dumped"))?;
+        copy::dump(connection, skipped)
+    }
+
+    /// Inserts rows that [`dump`](Conn::dump) read from another database.
+    pub async fn load(&mut self, rows: &TableRows, conflict: Conflict) -> Result<u64> {
+        self.check_allowed("INSERT")?;
+        let outcome = match &mut self.engine {
+            Engine::Sqlite(connection) => sqlite::load(connection, rows, conflict),
+            Engine::Postgres(session) => boxed(session.load(rows, conflict)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
         self.record_outcome(outcome)

@@ -18,6 +18,7 @@
 mod bound;
 mod clock;
 mod conn;
+mod copy;
 mod ddl;
 mod entropy;
 mod error;
@@ -39,11 +40,12 @@ use tokio::sync::Notify;
 
 pub use clock::Clock;
 pub use conn::Conn;
+pub use copy::{Conflict, TableRows};
 pub use ddl::sqlite_ddl;
 pub use entropy::Entropy;
 pub use error::{DbError, Result};
 pub use held::assert_no_connection_held;
-pub use migrate::{MIGRATIONS, Migration};
+pub use migrate::{MIGRATIONS, Migration, applied_migrations};
 pub use options::{DbOptions, Location};
 pub use row::{FromRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};

@@ -101,6 +101,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0058_usage_rollups" + postgres + sqlite,
     "0059_search",
     "0060_blocked_users",
+    "0061_demo_data",
+    "0062_portal_reads",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.
@@ -142,6 +144,12 @@ impl Migration {
     }
 }
 
+/// The number of migrations that were applied.
+pub async fn applied_migrations(conn: &mut Conn) -> Result<i64> {
+    let (applied,) = conn.one(sql!("SELECT COUNT(*) FROM schema_migrations"), &[]).await?;
+    Ok(applied)
+}
+
 impl Db {
     /// Applies all pending migrations.
     pub async fn migrate(&self) -> Result<()> {
@@ -164,7 +172,7 @@ impl Db {
 
     /// Whether every migration of this binary was applied. There may be later ones, during the rollout of a release.
     pub async fn is_migrated(&self) -> Result<bool> {
-        let (applied,): (i64,) = self.read().await?.one(sql!("SELECT COUNT(*) FROM schema_migrations"), &[]).await?;
+        let applied = applied_migrations(&mut *self.read().await?).await?;
         Ok(usize::try_from(applied).is_ok_and(|applied| applied >= MIGRATIONS.len()))
     }
 

@@ -7,6 +7,7 @@
 //! deadline on this side too, a little later; after it the connection is closed.
 
 mod connect;
+mod load;
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;

@@ -17,6 +17,7 @@ use values::Value;
 
 use super::bound::Bound;
 use super::conn::{Access, Conn};
+use super::copy::{Conflict, TableRows};
 use super::error::{DbError, Result};
 use super::options::DbOptions;
 use super::row::Row;
@@ -237,6 +238,22 @@ pub(super) fn insert_many<R, const N: usize>(
         let mut count = 0;
         for row in rows {
             for (index, value) in values(row).iter().enumerate() {
+                statement.raw_bind_parameter(index + 1, Bound(value))?;
+            }
+            count += statement.raw_execute()? as u64;
+        }
+        Ok(count)
+    };
+    insert().map_err(|error| unique::name(connection, error))
+}
+
+pub(super) fn load(connection: &Connection, rows: &TableRows, conflict: Conflict) -> Result<u64> {
+    let insert = || -> Result<u64> {
+        // Its parameters are numbered in the order of the columns.
+        let mut statement = connection.prepare_cached(&rows.insert_text(conflict))?;
+        let mut count = 0;
+        for row in &rows.rows {
+            for (index, value) in row.iter().enumerate() {
                 statement.raw_bind_parameter(index + 1, Bound(value))?;
             }
             count += statement.raw_execute()? as u64;

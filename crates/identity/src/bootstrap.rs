@@ -16,6 +16,9 @@ use api::problem::{Code, Problem};
 use db::{Conn, DbError, insert, params, sql};
 use values::{AccountId, AccountRole, Country, Email, NewPassword, OWN_WORDS_REASON, Role, Text, UserId};
 
+/// The portal's screen that creates the first admin.
+pub const WELCOME: &str = "/welcome";
+
 /// The operator's account and its first admin.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -103,6 +106,16 @@ pub async fn bootstrap(
     .await
 }
 
+/// The address of that screen. The token follows `#`, which browsers do not send.
+pub fn welcome_url(public_url: &str, token: &str) -> String {
+    // A generated token needs no escapes; a configured one may.
+    let escaped = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    format!("{public_url}{WELCOME}#token={}", token.bytes().map(escaped).collect::<String>())
+}
+
 fn already_exists() -> Problem {
     Problem::state_conflict("An admin exists already. Bootstrap is only allowed while there is none.")
 }
@@ -157,4 +170,16 @@ pub async fn create(
         return Err(DbError::Unique("users_email_key".into()));
     }
     Ok(Some((account_id, user_id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::welcome_url;
+
+    #[test]
+    fn a_token_in_a_link_is_escaped() {
+        let url = "https://voice.example";
+        assert_eq!(welcome_url(url, "aZ09-_.~"), "https://voice.example/welcome#token=aZ09-_.~");
+        assert!(welcome_url(url, "a+b/c=d e%#é").ends_with("#token=a%2Bb%2Fc%3Dd%20e%25%23%C3%A9"));
+    }
 }

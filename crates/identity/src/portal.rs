@@ -9,7 +9,7 @@ use api::answer::Json;
 use api::context::ReadCtx;
 use api::problem::Problem;
 use db::{Conn, DbError, params, row, sql};
-use platform::app::is_demo;
+use platform::app::demo;
 use platform::outside::payments::Provider;
 use values::{Email, Role, Roles};
 
@@ -45,29 +45,42 @@ pub struct Portal {
     bootstrap_required: bool,
     /// Zones of the service.
     zones: Vec<PortalZone>,
-    /// Users of a database that `trunkline demo` made; empty in any other.
+    /// Whether this is a lab, where some rules are relaxed and nobody is a real customer.
+    lab: bool,
+    /// Whether a network on an allow-list counts only after a proof that it is the customer's.
+    allow_list_proof: bool,
+    /// Users that the demo made and that can sign in with a password; empty in a database without demo data.
     demo_users: Vec<DemoUser>,
+    /// Password of these users; null unless this is a lab and they have the fixed one.
+    #[schemars(example = "correct horse battery staple")]
+    demo_password: Option<&'static str>,
 }
 
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<Portal>, Problem> {
     let app = ctx.request.app.clone();
-    let demo_users = match is_demo(&mut ctx).await? {
+    let demo_users: Vec<DemoUser> = match demo::is_marked(&mut ctx).await? {
         true => demo_users(&mut ctx).await?.into_iter().map(DemoUser::from).collect(),
         false => Vec::new(),
     };
+    let lab = app.settings.lab.is_lab;
+    let is_password_told = lab && !demo_users.is_empty() && demo::has_known_password(&mut ctx).await?;
     let zones = app.settings.zones.iter();
     Ok(Json(Portal {
-        carrier_name: carrier_name(&mut ctx).await?.unwrap_or_else(|| NO_CARRIER.to_owned()),
+        carrier_name: operator_name(&mut ctx).await?,
         sandbox: app.payments.provider() == Provider::Sandbox,
         bootstrap_required: !bootstrap::exists(&mut ctx).await?,
         zones: zones
             .map(|zone| PortalZone { name: zone.name.clone(), sip_address: zone.sip_address.clone() })
             .collect(),
+        lab,
+        allow_list_proof: app.settings.allow_list_proof,
         demo_users,
+        demo_password: is_password_told.then_some(demo::PASSWORD),
     }))
 }
 
-async fn carrier_name(conn: &mut Conn) -> Result<Option<String>, DbError> {
+/// The operator's name.
+pub async fn operator_name(conn: &mut Conn) -> Result<String, DbError> {
     let found: Option<(String,)> = conn
         .opt(
             sql!(
@@ -77,7 +90,7 @@ async fn carrier_name(conn: &mut Conn) -> Result<Option<String>, DbError> {
             params![],
         )
         .await?;
-    Ok(found.map(|(name,)| name))
+    Ok(found.map_or_else(|| NO_CARRIER.to_owned(), |(name,)| name))
 }
 
 row! {
@@ -101,13 +114,14 @@ impl From<DemoUserRow> for DemoUser {
     }
 }
 
-/// Those who can sign in with the password of the demo. People who signed up since have addresses of their own.
+/// The users of the demo who can sign in with a password.
 async fn demo_users(conn: &mut Conn) -> Result<Vec<DemoUserRow>, DbError> {
     conn.all(
         sql!(
             "SELECT u.email, u.roles, a.company_name, o.beta_status
-             FROM users u JOIN accounts a ON a.id = u.account_id JOIN onboardings o ON o.account_id = a.id
-             WHERE u.is_active AND u.password_hash IS NOT NULL AND u.email LIKE '%.example' ORDER BY u.id LIMIT 50"
+             FROM demo_users d JOIN users u ON u.id = d.user_id JOIN accounts a ON a.id = u.account_id
+             JOIN onboardings o ON o.account_id = a.id
+             WHERE u.is_active AND u.password_hash IS NOT NULL ORDER BY u.id LIMIT 50"
         ),
         params![],
     )

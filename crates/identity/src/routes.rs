@@ -114,8 +114,8 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Anyone).same_origin().limit(Limit::Refresh).audit("session.cookie_end").problems(&[TokenInvalid])
             .under(tags::AUTHENTICATION),
         get("/portal", portal::show, "getPortal", "Get sign-in page settings")
-            .about("Returns what a sign-in page shows: the operator's name, the zones, whether payments are a sandbox, \
-                    whether the first admin is missing, and the users of a demo. No token needed.")
+            .about("Returns what a sign-in page shows: the operator's name, the zones, whether this is a lab and payments \
+                    are a sandbox, whether the first admin is missing, and the users of a demo. No token needed.")
             .who(Anyone).limit(Limit::Reads).under(tags::AUTHENTICATION),
 
         post("/signup", onboarding::signup, "requestAccess", "Request access to the private beta")
@@ -196,7 +196,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .problems(&[AccountNotActive, StateConflict, ValidationFailed]).under(tags::COMPLIANCE),
 
         get("/me", sessions::me, "getCurrentUser", "Get current user and account")
-            .about("Returns the signed-in user and its account. Open to any signed-in user.")
+            .about("Returns the signed-in user with its second factors, and its account. Open to any signed-in user.")
             .who(SignedIn).account_role(Viewer).limit(Limit::Reads).before_enrollment().problems(&[NotFound]).under(tags::CURRENT_USER),
         get("/me/sessions", sessions::list_devices, "listSessions", "List sessions")
             .about("Lists the user's active sessions, one per signed-in device, newest first; `current` marks the \
@@ -276,6 +276,9 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/account/balance", balance::show, "getBalance", "Get balance")
             .about("Returns the prepaid balance, what of it is held and available, how long it lasts, the minimum that \
                     must stay on it, and the threshold of the portal's warning. Open to customers.")
+            .who(Customer).account_role(Viewer).scope(BillingRead).limit(Limit::Reads).under(tags::BALANCE),
+        get("/account/balance/history", balance::show_history, "getBalanceHistory", "Get balance history")
+            .about("Returns the balance at the end of each UTC day, by default of the last 30. Open to customers.")
             .who(Customer).account_role(Viewer).scope(BillingRead).limit(Limit::Reads).under(tags::BALANCE),
         get("/account/ledger", balance::list_ledger, "listLedgerEntries", "List ledger entries")
             .about("Lists every movement of the balance with the balance after it, newest first; by kind or time if asked. \
@@ -401,6 +404,9 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/credit-requests", credits::list_requests, "listCreditRequests", "List credit requests")
             .about("Lists credit requests, newest first, with those that were approved or rejected. Open to the team \
                     (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
+        get("/admin/credit-requests/{id}", credits::show_request, "getCreditRequest", "Get credit request")
+            .about("Returns a credit request, decided or not. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         post("/admin/credit-requests", credits::request, "createCreditRequest", "Create credit request")
             .about("Requests a credit to a customer's balance, of any amount, or a credit line. Another admin approves \

@@ -78,6 +78,9 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the inventory groups with free numbers, newest first; the numbers of a group share country, \
                     type, area, capabilities, price and document rules. Open to customers.")
             .who(Customer).account_role(Viewer).scope(NumbersRead).limit(Limit::Reads).under(tags::NUMBERS),
+        get("/numbers/inventory/countries", inventory::countries, "listInventoryCountries", "List countries with numbers")
+            .about("Lists the countries with free numbers, each with its lowest monthly rental. Open to customers.")
+            .who(Customer).account_role(Viewer).scope(NumbersRead).limit(Limit::Reads).under(tags::NUMBERS),
         get("/numbers/inventory/{id}", inventory::show, "getInventoryGroup", "Get inventory group")
             .about("Returns an inventory group, whether or not it has a free number now. Open to customers.")
             .who(Customer).account_role(Viewer).scope(NumbersRead).limit(Limit::Reads).under(tags::NUMBERS),
@@ -160,6 +163,9 @@ pub fn endpoints() -> Vec<Endpoint> {
             "getDidInventoryImport", "Get DID inventory import")
             .about("Returns the progress and result of a DID inventory import with its first 1000 errors. Open to the \
                     team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::DID_INVENTORY),
+        get("/admin/did-inventory/{id}", inventory::show_did, "getInventoryDid", "Get DID in inventory")
+            .about("Returns a DID of the inventory, whether free, taken or withdrawn. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::DID_INVENTORY),
         patch("/admin/did-inventory/{id}", inventory::update, "updateInventoryDid", "Update DID in inventory")
             .about("Withdraws a DID from sale or offers it again, or overrides whether it needs documents. A customer \

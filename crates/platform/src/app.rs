@@ -1,5 +1,6 @@
 //! `App`: everything that a handler or a job may use. One per node, opened from the settings at start.
 
+pub mod demo;
 pub mod rotation;
 
 use std::ops::Deref;
@@ -27,6 +28,7 @@ use crate::outside::payments::revolut::Revolut;
 use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
+use crate::presence::Presence;
 use crate::request_stats::RequestStats;
 use crate::routing::allow_lists::Addresses;
 use crate::routing::cache::Cached;
@@ -34,7 +36,7 @@ use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
 use db::metrics::Metrics;
-use db::{Clock, Conn, Db, DbError, DbOptions, params, sql};
+use db::{Clock, Db, DbOptions};
 use values::Time;
 
 #[derive(Clone)]
@@ -75,6 +77,8 @@ pub struct Inner {
     pub traces: Traces,
     /// Counts of the requests that this node answered, until they are flushed to the database.
     pub request_stats: RequestStats,
+    /// This node, and the edges that called it.
+    pub presence: Presence,
     pub switch_secrets: SwitchSecrets,
     /// Moves the test clock, beside the switch secret in a lab.
     pub clock_secret: Option<String>,
@@ -158,6 +162,7 @@ impl App {
             metrics: db.metrics().clone(),
             traces: open_traces(&settings, &http, &db),
             request_stats: RequestStats::default(),
+            presence: Presence::new(clock.now()),
             switch_secrets: secrets.switches,
             clock_secret: secrets.clock,
             bootstrap_token: secrets.bootstrap,
@@ -235,24 +240,9 @@ pub async fn open_database(settings: &Settings, clock: &Clock) -> Result<Db, Sta
     Ok(Db::open(&options).await?)
 }
 
-/// Records that the demo makes this database.
-pub async fn mark_as_demo(db: &Db) -> Result<(), DbError> {
-    db.tx((), |conn, ()| {
-        Box::pin(async { conn.exec(sql!("UPDATE installation SET is_demo = TRUE WHERE id = 1"), params![]).await })
-    })
-    .await?;
-    Ok(())
-}
-
-/// Whether the demo made this database.
-pub async fn is_demo(conn: &mut Conn) -> Result<bool, DbError> {
-    let (is_demo,) = conn.one(sql!("SELECT is_demo FROM installation WHERE id = 1"), params![]).await?;
-    Ok(is_demo)
-}
-
 /// The users of a demo have money that nobody paid.
 async fn refuse_real_money(db: &Db, payments: Provider) -> Result<(), StartError> {
-    if is_demo(&mut *db.read().await?).await? && payments != Provider::Sandbox {
+    if demo::is_marked(&mut *db.read().await?).await? && payments != Provider::Sandbox {
         return Err("this database was made by `trunkline demo` and takes sandbox payments only; \
                     give the service an empty database with TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL"
             .into());

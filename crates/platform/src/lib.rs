@@ -14,6 +14,7 @@ pub mod ledger;
 pub mod limits;
 pub mod mail;
 pub mod outside;
+pub mod presence;
 pub mod request_stats;
 pub mod routing;
 pub mod traces;

@@ -204,7 +204,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/traffic", cdrs::traffic, "getTraffic", "Get traffic over time")
             .about("Returns attempts, answered calls, minutes, charges, cost, margin, ASR and ACD of all customers' calls by \
-                    hour or day, all together or by destination, country, trunk, customer or upstream. A response has at \
+                    hour or day, all together or by destination, country, trunk, customer or upstream, or those of one customer. A response has at \
                     most 5000 points; what does not fit is summed up in `other`. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/reports/margin", cdrs::margin, "getMarginReport", "Get margin report")

@@ -30,7 +30,7 @@ pub async fn sign_up(sim: &mut Simulation, company: &'static Company) -> Result<
     let Company { name, trading_name, country, contact, email, phone, .. } = *company;
     let signup = json!({
         "legal_name": name, "trading_name": trading_name, "country": country, "contact_name": contact,
-        "contact_email": email, "contact_phone": phone, "password": "",
+        "contact_email": sim.taken.free(email), "contact_phone": phone, "password": "",
     });
     sim.post_anonymous("/beta/signup", signup).await?;
     if company.stage == Stage::SignedUp {

@@ -1,18 +1,24 @@
 //! Demo data: customers at every stage of onboarding, months of calls, and the money they cost.
 //!
-//! Nothing is inserted into tables. The service runs in this process on a clock that starts in the past. Users sign up,
+//! Nothing is invented in tables. The service runs in this process on a clock that starts in the past. Users sign up,
 //! upload documents, pay and open tickets over HTTP, a switch sends CDRs, the team reviews, and jobs run when the clock
 //! reaches them. So the ledger, the CDRs and the audit chain can be verified as in a real database. At the end the clock
 //! has reached the present, and the service stops.
+//!
+//! The command line fills an empty database that way ([`fill`]). In a running service a job does it in a database of its
+//! own, and copies the rows in one transaction ([`fill_running`]).
 //!
 //! - `fixtures`: team, companies and tickets; `prices`: destinations, upstreams, rate decks and inventory
 //! - `schedule`: what happens when; `operator` and `customer`: what the team and customers do
 //! - `traffic`: CDRs of past calls; `live_calls`: live calls through a running service
 //! - `simulation`: the service, its clock and the HTTP client; `calendar`, `rng`: dates and repeatable random numbers
+//! - `job`: the work of the job, `import`: the copy, `taken`: what the copy must not collide with
 
 mod calendar;
 mod customer;
 mod fixtures;
+mod import;
+mod job;
 mod live_calls;
 mod operator;
 mod prices;
@@ -20,29 +26,29 @@ mod rng;
 mod schedule;
 mod simulation;
 mod store;
+mod taken;
 mod traffic;
 
+pub use backoffice::demo_data::{MAX_DAYS, MIN_DAYS};
+pub use job::fill_running;
 pub use live_calls::{LiveCalls, TickSummary};
+pub use platform::app::demo::PASSWORD;
+pub use simulation::Service;
 
+use std::future::ready;
 use std::net::Ipv4Addr;
+use std::pin::Pin;
 use std::time::Duration;
 
-use crate::{routes, serve};
 use calendar::Calendar;
 use db::{Clock, Entropy};
-use platform::app::{StartError, mark_as_demo, open_database};
+use platform::app::{StartError, demo as mark, open_database};
 use platform::config::{LabSettings, Settings};
 use platform::outside::payments::{Provider, sandbox};
 use platform::outside::vies::VatChecks;
-use rng::Rng;
 use simulation::Simulation;
+use taken::Taken;
 use values::NewPassword;
-
-/// Every event of the schedule needs this many days.
-pub const MIN_DAYS: u32 = 7;
-pub const MAX_DAYS: u32 = 366;
-/// The default password of all demo users in a lab. Elsewhere it is random.
-pub const PASSWORD: &str = "correct horse battery staple";
 
 /// The operator on invoices, unless the settings name a seller: name, street, postal code, city, VAT id.
 const SELLER: (&str, &str, &str, &str, &str) =
@@ -50,6 +56,14 @@ const SELLER: (&str, &str, &str, &str, &str) =
 
 const IN_USE: &str = "this database has data, and the demo needs an empty database; stop the service and delete the data \
                       folder, or set another one with TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL";
+
+pub type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Starts the service that is simulated, with these settings and this clock.
+pub type Start = fn(Settings, Clock) -> Pending<Result<Service, StartError>>;
+
+/// Is told the number of each simulated day; an error ends the simulation.
+type Report<'r> = &'r (dyn Fn(u32) -> Pending<Result<(), StartError>> + Send + Sync);
 
 /// What to simulate.
 pub struct Options {
@@ -70,6 +84,13 @@ pub struct DemoData {
     pub customers: Vec<(&'static str, &'static str)>,
 }
 
+impl DemoData {
+    /// What was made, in a sentence.
+    fn summary(calls: i64, days: u32, customers: usize) -> String {
+        format!("{calls} calls in {days} days, of {customers} customers.")
+    }
+}
+
 /// Everyone knows the fixed one, so it is for labs only.
 pub fn default_password(settings: &Settings) -> String {
     if settings.lab.is_lab { PASSWORD.to_owned() } else { Entropy.token() }
@@ -83,24 +104,57 @@ pub async fn is_empty(settings: &Settings) -> Result<bool, StartError> {
 }
 
 /// Fills an empty database. `progress` is called with the number of each simulated day.
-pub async fn fill(settings: Settings, options: &Options, progress: impl Fn(u32)) -> Result<DemoData, StartError> {
+pub async fn fill(
+    start: Start,
+    settings: Settings,
+    options: &Options,
+    progress: impl Fn(u32) + Send + Sync,
+) -> Result<DemoData, StartError> {
     // Checked first: a request that fails later would leave an audit row.
     options.password.parse::<NewPassword<12, 200>>().map_err(|error| format!("--password {error}"))?;
     if !is_empty(&settings).await? {
         return Err(IN_USE.into());
     }
-    progress(0);
-    let calendar = Calendar::of_last(options.days, Clock::system().now());
-    let clock = Clock::starting_ago(calendar.end.since(calendar.begin));
-    let mut settings = isolated(settings)?;
-    let service = serve::start_with_clock(&mut settings, routes::table(), clock).await?;
-    mark_as_demo(&service.app.db).await?;
-    let mut sim = Simulation::new(service, options.password.clone(), Rng::new(options.seed))?;
-    let calls = schedule::run(&mut sim, calendar, options.calls, progress).await;
+    let report = |day: u32| -> Pending<Result<(), StartError>> {
+        progress(day);
+        Box::pin(ready(Ok(())))
+    };
+    let present = Clock::system();
+    let simulated = simulate(start, isolated(settings)?, options, present, Taken::default(), &report);
+    let (sim, calls) = Box::pin(simulated).await?;
     let support = sim.magic_link(fixtures::SUPPORT.1).await;
-    sim.service.stop().await;
+    (sim.service.stop)().await;
     let (admin, support) = (fixtures::ADMIN.1, (fixtures::SUPPORT.1, support?));
-    Ok(DemoData { calls: calls?, admin, support, customers: fixtures::customer_statuses() })
+    Ok(DemoData { calls, admin, support, customers: fixtures::customer_statuses() })
+}
+
+/// Simulates the last days up to the present, and returns the number of calls. The service still runs.
+async fn simulate(
+    start: Start,
+    settings: Settings,
+    options: &Options,
+    present: Clock,
+    taken: Taken,
+    report: Report<'_>,
+) -> Result<(Simulation, i64), StartError> {
+    report(0).await?;
+    let calendar = Calendar::of_last(options.days, present.now());
+    let clock = present.starting_ago(calendar.end.since(calendar.begin));
+    let service = start(settings, clock).await?;
+    let db = service.app.db.clone();
+    let has_known_password = options.password == PASSWORD;
+    db.tx(has_known_password, |conn, known| Box::pin(mark::mark(conn, *known))).await?;
+    let mut sim = Simulation::new(service, present, options, taken)?;
+    match schedule::run(&mut sim, calendar, options.calls, report).await {
+        Ok(calls) => {
+            db.tx((), |conn, ()| Box::pin(mark::record_users(conn))).await?;
+            Ok((sim, calls))
+        }
+        Err(error) => {
+            (sim.service.stop)().await;
+            Err(error)
+        }
+    }
 }
 
 /// Settings without any contact to the outside: mail goes to files, payments to the sandbox, and no external service is

@@ -22,15 +22,17 @@ pub struct Operator {
 /// The first day: team, upstreams with their rate decks, and inventory.
 pub async fn set_up(sim: &mut Simulation) -> Result<Operator, StartError> {
     let admin = ADMIN.1;
-    let (name, email) = SUPPORT;
+    let (name, email) = (SUPPORT.0, sim.taken.free(SUPPORT.1));
     sim.post(admin, "/admin/users", json!({"email": email, "name": name, "roles": ["support"]})).await?;
     let mut operator = Operator { upstreams: Vec::new(), managers: Vec::new(), tickets: vec![None; TICKETS.len()] };
     for (name, email) in MANAGERS {
+        let email = sim.taken.free(email);
         let manager = sim.post(admin, "/admin/account-managers", json!({"name": name, "email": email})).await?;
         operator.managers.push(text(&manager["id"])?);
     }
     set_exchange_rates(sim).await?;
     for Upstream { name, group, currency, markup_percent, address, .. } in &UPSTREAMS {
+        let group = sim.taken.free_group(*group);
         let upstream = json!({
             "name": name, "dispatcher_group_id": group, "base_currency": currency, "markup_percent": markup_percent,
             "gateways": [format!("sip:{address}")], "signaling_ips": [address],

@@ -10,6 +10,7 @@ use super::prices::UPSTREAMS;
 use super::rng::Rng;
 use super::simulation::Simulation;
 use super::traffic::{Caller, Traffic};
+use super::Report;
 use platform::app::StartError;
 use values::Time;
 
@@ -46,12 +47,12 @@ enum Event {
     SendCdrs,
 }
 
-/// Runs all events and returns the number of calls.
+/// Runs all events and returns the number of calls. Reports each day that begins.
 pub async fn run(
     sim: &mut Simulation,
     calendar: Calendar,
     calls: u32,
-    progress: impl Fn(u32),
+    report: Report<'_>,
 ) -> Result<i64, StartError> {
     sim.bootstrap(OPERATOR, ADMIN).await?;
     let mut run = Run {
@@ -64,7 +65,7 @@ pub async fn run(
     for (at, event) in all_events(calendar, &mut sim.rng) {
         let day = u32::try_from(at.since(calendar.begin).as_secs() / DAY.as_secs()).unwrap_or(u32::MAX);
         if day > days {
-            progress(day);
+            report(day).await?;
             days = day;
         }
         sim.advance_to(at);

@@ -3,6 +3,7 @@
 //! All requests go over HTTP, as those of real users do.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use reqwest::Method;
@@ -10,18 +11,36 @@ use serde_json::{Value, json};
 
 use super::fixtures::SUPPORT;
 use super::rng::Rng;
-use crate::serve::Running;
+use super::taken::Taken;
+use super::{Options, Pending};
+use db::Clock;
 use identity::{mailed_links, users};
-use platform::app::StartError;
+use platform::app::{App, StartError};
+use platform::jobs::Runner;
 use values::{Email, Time};
 
 /// A token is refreshed when it expires sooner than this.
 const TOKEN_MARGIN: Duration = Duration::from_secs(60);
 
+/// The service that is simulated.
+pub struct Service {
+    pub app: App,
+    pub runner: Runner<App>,
+    pub public: SocketAddr,
+    pub ops: SocketAddr,
+    pub stop: Stop,
+}
+
+/// Stops the service.
+pub type Stop = Box<dyn FnOnce() -> Pending<()> + Send + Sync>;
+
 pub struct Simulation {
-    pub service: Running,
+    pub service: Service,
+    /// The clock that the simulated one catches up with.
+    present: Clock,
     http: reqwest::Client,
     password: String,
+    pub taken: Taken,
     sessions: BTreeMap<&'static str, Session>,
     pub rng: Rng,
 }
@@ -44,11 +63,12 @@ pub enum RequestBody {
 const BOUNDARY: &str = "boundary-that-is-in-no-document";
 
 impl Simulation {
-    pub fn new(service: Running, password: String, rng: Rng) -> Result<Simulation, StartError> {
+    pub fn new(service: Service, present: Clock, options: &Options, taken: Taken) -> Result<Simulation, StartError> {
         // No TLS here; and the redirect at the end of a checkout leads to a page that does not exist.
         let client = reqwest::Client::builder().no_proxy().tls_certs_only([]);
         let http = client.redirect(reqwest::redirect::Policy::none()).build()?;
-        Ok(Simulation { service, http, password, sessions: BTreeMap::new(), rng })
+        let (password, rng) = (options.password.clone(), Rng::new(options.seed));
+        Ok(Simulation { service, present, http, password, taken, sessions: BTreeMap::new(), rng })
     }
 
     pub fn now(&self) -> Time {
@@ -62,8 +82,7 @@ impl Simulation {
 
     /// Moves the clock to the present.
     pub async fn advance_to_present(&self) -> Result<(), StartError> {
-        let clock = &self.service.app.clock;
-        clock.advance(clock.lag());
+        self.advance_to(self.present.now());
         self.settle().await
     }
 
@@ -75,7 +94,8 @@ impl Simulation {
     /// Creates the first admin.
     pub async fn bootstrap(&self, operator: &str, (name, email): (&str, &str)) -> Result<(), StartError> {
         let admin = json!({
-            "legal_name": operator, "contact_name": name, "contact_email": email, "password": self.password,
+            "legal_name": operator, "contact_name": name, "contact_email": self.taken.free(email),
+            "password": self.password,
         });
         let request = self.http.post(self.url("/admin/bootstrap")).json(&admin);
         let token = self.service.app.bootstrap_token.clone();
@@ -174,7 +194,7 @@ impl Simulation {
     /// Signs in with the password, or with a magic link if the user has none.
     async fn start_session(&self, who: &'static str) -> Result<Value, StartError> {
         if who != SUPPORT.1 {
-            return self.post_anonymous("/auth/sign-in", json!({"email": who, "password": ""})).await;
+            return self.post_anonymous("/auth/sign-in", json!({"email": self.taken.free(who), "password": ""})).await;
         }
         let link = self.magic_link(who).await?;
         let token = link.split("#token=").nth(1).unwrap_or_default();
@@ -183,7 +203,7 @@ impl Simulation {
 
     /// A new magic link for this user.
     pub async fn magic_link(&self, who: &str) -> Result<String, StartError> {
-        let (app, email): (_, Email) = (self.service.app.clone(), who.parse()?);
+        let (app, email): (_, Email) = (self.service.app.clone(), self.taken.free(who).parse()?);
         let db = app.db.clone();
         let link = db.tx((app, email), |conn, (app, email)| {
             Box::pin(async move {

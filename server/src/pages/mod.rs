@@ -1,4 +1,5 @@
-//! HTML pages: the front page and the pages that mails link to (password reset, magic link, verification of an address).
+//! HTML pages of a service without the portal: the front page and the pages that mails link to (password reset, magic
+//! link, verification of an address). Each gives way to a screen of the portal with the same path.
 //!
 //! Each page is one document with inline style and script, which its Content-Security-Policy allows by hash and nothing
 //! else. The token is in the URL fragment, which browsers do not send, so a GET (for example by a link scanner) cannot
@@ -8,8 +9,9 @@ mod well_known;
 
 use hyper::header::HeaderValue;
 
+use api::document::Document;
 use api::headers::inline_source;
-use api::router::Document;
+use api::portal::Screens;
 use platform::app::StartError;
 
 pub use well_known::screens;
@@ -41,8 +43,10 @@ const PAGES: [Page; 4] = [
     },
 ];
 
-pub fn documents() -> Result<Vec<(&'static str, Document)>, StartError> {
-    PAGES.iter().map(|page| Ok((page.path, page.document()?))).collect()
+/// The pages that no screen of the portal replaces.
+pub fn documents(portal: &Screens) -> Result<Vec<(&'static str, Document)>, StartError> {
+    let kept = PAGES.iter().filter(|page| !portal.has(page.path));
+    kept.map(|page| Ok((page.path, page.document()?))).collect()
 }
 
 impl Page {

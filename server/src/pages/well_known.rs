@@ -7,27 +7,28 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 
+use api::portal::Screens;
 use api::problem::Problem;
 use api::response::{Response, full};
-use api::screen::{Screen, see_other};
+use api::screen::{Screen, Show, see_other};
 use platform::app::App;
 use values::Rfc3339;
 
 /// The contact is as current as the running service; readers must look again after this long.
 const EXPIRES_AFTER: Duration = Duration::from_secs(90 * 24 * 3600);
 
-pub fn screens() -> [Screen; 2] {
+pub fn screens(portal: &Screens) -> [Screen; 2] {
+    let change_password: Show = match portal.has("/settings/security") {
+        true => |_| Box::pin(async { see_other("/settings/security") }),
+        false => |_| Box::pin(async { see_other("/reset-password") }),
+    };
     [
         Screen {
             path: "/.well-known/security.txt",
             show: |visit| Box::pin(async move { security_txt(&visit.app) }),
             submit: None,
         },
-        Screen {
-            path: "/.well-known/change-password",
-            show: |_| Box::pin(async { see_other("/reset-password") }),
-            submit: None,
-        },
+        Screen { path: "/.well-known/change-password", show: change_password, submit: None },
     ]
 }
 

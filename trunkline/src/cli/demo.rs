@@ -8,6 +8,7 @@ use db::Clock;
 use platform::app::StartError;
 use platform::config::Settings;
 use server::demo::{self, DemoData, LiveCalls, Options, TickSummary};
+use server::serve;
 
 const TICK: Duration = Duration::from_secs(1);
 
@@ -21,7 +22,8 @@ pub async fn demo(settings: Settings, options: Options, calls_per_minute: Option
             day if day.is_multiple_of(10) => print_line(&format!("  day {day} of {days}")),
             _ => {}
         };
-        print_demo_data(&demo::fill(settings.clone(), &options, progress).await?, &password);
+        let filled = demo::fill(serve::start_simulated, settings.clone(), &options, progress).await?;
+        print_demo_data(&filled, &password);
     }
     match calls_per_minute {
         Some(calls) => place_calls(settings, calls, seed).await,

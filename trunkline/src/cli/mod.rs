@@ -1,12 +1,13 @@
 //! The commands behind the command line, and what they share: output, the log, access to the database.
 //!
-//! `serve` runs the service. `import` (`remote`: into a service elsewhere) and `verify` work on CDRs, rates, the ledger and
-//! the audit chain, `jobs` on dead jobs, `switch` on the files of an edge, `demo` on an empty database. `listen` reads events
-//! of a running service.
+//! `serve` runs the service; `first_admin` is what it prints while there is no admin. `import` (`remote`: into a service
+//! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead jobs, `switch` on the files
+//! of an edge, `demo` on an empty database. `listen` reads events of a running service.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
 mod demo;
+mod first_admin;
 mod import;
 mod jobs;
 mod listen;
@@ -75,19 +76,24 @@ pub async fn serve(settings: Settings) -> Result<(), StartError> {
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
-    let running = service::start(settings).await?;
+    let running = service::start(settings, portal::BUILT).await?;
     let app = &running.app;
     print_line("Trunkline is running.");
     if app.settings.lab.is_lab {
         tracing::warn!(declared = app.settings.lab.is_declared, "this is a lab: rules are relaxed, no real customers");
         print_line("  This is a lab. See docs/security.md before you serve real customers.");
     }
+    match running.screens.has("/") {
+        true => print_line(&format!("  Portal     {}/", app.public_url)),
+        false => print_line("  Portal     not in this binary: build it with make run or make release"),
+    }
     print_line(&format!("  API        {}/v1", app.public_url));
     print_line(&format!("  Reference  {}/docs", app.public_url));
     print_line(&format!("  Operations {}/healthz", app.settings.ops_url()));
     if !admin_bootstrap::exists(&mut *app.db.read().await?).await? {
-        print_line(&format!("  No admin yet. Create one with: POST {}/v1/admin/bootstrap", app.public_url));
-        print_line(&format!("  and the header X-Bootstrap-Token: {}", app.bootstrap_token));
+        for line in first_admin::invitation(app, &running.screens, std::io::stdout().is_terminal()) {
+            print_line(&format!("  {line}"));
+        }
     }
     let signal = stop_signal().await?;
     tracing::info!("stopping");

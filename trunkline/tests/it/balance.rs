@@ -5,7 +5,7 @@
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use values::Role;
+use values::{Date, Role};
 
 use crate::world::World;
 use crate::world::client::{Answer, Client};
@@ -217,6 +217,37 @@ both! {
         credit(&admin, &customer.account_id, -1).await.problem(402, "balance.insufficient");
         let dear = json!({"minimum": eur(100_000_001), "soft_warn_threshold": eur(0)});
         assert_eq!(admin.call(Method::PUT, &path, Some(dear)).await.invalid(), ["minimum"]);
+        world.end().await;
+    }
+
+    async fn the_history_has_the_balance_at_the_end_of_each_day(db) {
+        let world = World::unlimited(db).await;
+        let (_, customer) = (world.admin().await, world.customer("cora@customer.example").await);
+        let empty = customer.get("/account/balance/history").await.ok();
+        assert_eq!(empty["data"].as_array().unwrap().len(), 30);
+        assert!(empty["data"].as_array().unwrap().iter().all(|day| day["balance"]["amount_minor"] == 0), "{empty}");
+        world.advance_to_next(86_400).await;
+        let first = Date::from(world.node.app.clock.now());
+        for cents in [1000, -400] {
+            credit(&world.minted(Role::Admin).await, &customer.account_id, cents).await.expect(201);
+        }
+        world.advance(2 * 86_400).await;
+        credit(&world.minted(Role::Admin).await, &customer.account_id, 50).await.expect(201);
+        world.advance(86_400).await;
+        let customer = world.sign_in("cora@customer.example").await;
+        let shown = async |query: &str| {
+            let history = customer.get(&format!("/account/balance/history{query}")).await.ok();
+            let days = history["data"].as_array().unwrap().iter();
+            days.map(|day| day["balance"]["amount_minor"].as_i64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&format!("?from={first}")).await, [600, 600, 650, 650]);
+        assert_eq!(shown(&format!("?from={first}&to={first}")).await, [600]);
+        assert_eq!(shown("").await.split_at(25).1, [0, 600, 600, 650, 650]);
+        assert_eq!(shown("?to=2020-12-31").await, vec![0; 30]);
+        let refused = ["?from=2020-01-01", "?from=2020-02-01&to=2020-01-01", "?from=2999-01-01"];
+        for query in refused {
+            assert_eq!(customer.get(&format!("/account/balance/history{query}")).await.invalid(), ["from"], "{query}");
+        }
         world.end().await;
     }
 }

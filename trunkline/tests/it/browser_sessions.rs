@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use platform::app::mark_as_demo;
+use platform::app::demo;
 use reqwest::Method;
 use serde_json::json;
 use values::Role;
@@ -130,22 +130,36 @@ both! {
         let fresh = world.anyone().get("/portal").await.ok();
         let zones = json!([{"name": "eu", "sip_address": "sip.eu.example"}, {"name": "us", "sip_address": null}]);
         assert_eq!(fresh, json!({
-            "carrier_name": "Trunkline", "sandbox": true, "bootstrap_required": true, "zones": zones, "demo_users": [],
+            "carrier_name": "Trunkline", "sandbox": true, "bootstrap_required": true, "zones": zones, "lab": true,
+            "allow_list_proof": false, "demo_users": [], "demo_password": null,
         }));
         world.admin().await;
         let known = world.anyone().get("/portal").await.ok();
         assert_eq!((&known["carrier_name"], &known["bootstrap_required"]), (&json!("Carrier BV"), &json!(false)));
-        // Only a demo names its users, and not those who came later.
-        for email in ["katja@kanaal.example", "somebody@gmail.com"] {
-            world.user(email, Role::Customer).await;
+        let world = world.restart_with(&[("TRUNKLINE_ALLOW_LIST_PROOF", "on")]).await;
+        assert_eq!(world.anyone().get("/portal").await.ok()["allow_list_proof"], true);
+        world.end().await;
+    }
+
+    async fn a_sign_in_page_lists_the_users_that_the_demo_made(db) {
+        let world = World::start(db).await;
+        world.admin().await;
+        world.user("katja@kanaal.example", Role::Customer).await;
+        let node = &world.node.app;
+        node.db.tx((), |conn, ()| Box::pin(demo::record_users(conn))).await.unwrap();
+        // Whoever came later is not of the demo, whatever its address.
+        world.user("late@kanaal.example", Role::Customer).await;
+        let told = world.anyone().get("/portal").await.ok();
+        assert_eq!((&told["demo_users"], &told["demo_password"]), (&json!([]), &json!(null)));
+        for (known, password) in [(false, json!(null)), (true, json!(demo::PASSWORD))] {
+            node.db.tx(known, |conn, known| Box::pin(demo::mark(conn, *known))).await.unwrap();
+            let told = world.anyone().get("/portal").await.ok();
+            let demo_users = json!([
+                {"email": "admin@carrier.example", "description": "Admin of Carrier BV"},
+                {"email": "katja@kanaal.example", "description": "Owner of Customer GmbH, live"},
+            ]);
+            assert_eq!((&told["demo_users"], &told["demo_password"]), (&demo_users, &password));
         }
-        assert_eq!(world.anyone().get("/portal").await.ok()["demo_users"], json!([]));
-        mark_as_demo(&world.node.app.db).await.unwrap();
-        let demo_users = json!([
-            {"email": "admin@carrier.example", "description": "Admin of Carrier BV"},
-            {"email": "katja@kanaal.example", "description": "Owner of Customer GmbH, live"},
-        ]);
-        assert_eq!(world.anyone().get("/portal").await.ok()["demo_users"], demo_users);
         world.end().await;
     }
 

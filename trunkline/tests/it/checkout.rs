@@ -1,4 +1,4 @@
-//! The sandbox's checkout page.
+//! The sandbox's checkout: its page, and the same over the API for the portal.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +11,8 @@ use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::onboarding::sign_up;
-use crate::world::payer::{Payer, set_up_card};
+use crate::world::fixtures::payments::begin_topup;
+use crate::world::payer::{Payer, fresh_key, set_up_card};
 
 fn text(answer: &Answer) -> String {
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
@@ -126,6 +127,69 @@ both! {
         let petra = world.sign_in("petra@prospect.example").await;
         let shown = petra.get("/me/payment-method").await.ok();
         assert_eq!((&shown["status"], &shown["last4"]), (&json!("verification_failed"), &Value::Null));
+        world.end().await;
+    }
+
+    async fn a_checkout_is_paid_over_the_api(db) {
+        let world = World::unlimited(db).await;
+        world.admin().await;
+        let cora = world.customer("cora@customer.example").await;
+        let opened = begin_topup(&cora, 2_500).await;
+        let path = format!("/sandbox/checkouts/{}", opened["topup_id"].as_str().unwrap());
+        let shown = world.anyone().get(&path).await.ok();
+        assert_eq!((&shown["kind"], &shown["merchant"], &shown["status"]), (&json!("topup"), &json!("Carrier BV"), &json!("pending")));
+        assert_eq!(shown["amount"], json!({"amount_minor": 2_500, "currency": "EUR"}));
+        assert_eq!(shown["cards"][0], json!({"number": "4242424242424242", "label": "Visa, pays"}));
+        let refused = world.anyone().post(&path, json!({"action": "pay", "card_number": "4242 4242 4242 4241"})).await;
+        assert_eq!(refused.invalid(), ["card_number"]);
+        let paid = world.anyone().post(&path, json!({"action": "pay", "card_number": "4242 4242 4242 4242"})).await.ok();
+        assert_eq!(paid, json!({"status": "completed", "return_url": format!("http://{}/", world.node.public)}));
+        // Only once: another choice changes nothing.
+        let again = world.anyone().post(&path, json!({"action": "cancel"})).await.ok();
+        assert_eq!((&again, &world.anyone().get(&path).await.ok()["status"]), (&paid, &json!("completed")));
+        world.settle().await;
+        let topup = cora.get(&format!("/payments/topups/{}", opened["topup_id"].as_str().unwrap())).await.ok();
+        assert_eq!((&topup["status"], &topup["balance_after_minor"]), (&json!("completed"), &json!(2_500)));
+        world.end().await;
+    }
+
+    async fn a_checkout_over_the_api_is_declined_cancelled_or_expires(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let choices = [
+            (json!({"action": "pay", "card_number": "4000000000000002"}), "failed", "failed"),
+            (json!({"action": "cancel"}), "cancelled", "failed"),
+        ];
+        for (choice, outcome, status) in choices {
+            let order = begin_topup(&cora, 2_500).await["topup_id"].as_str().unwrap().to_owned();
+            let path = format!("/sandbox/checkouts/{order}");
+            assert_eq!(world.anyone().post(&path, choice).await.ok()["status"], outcome);
+            world.settle().await;
+            assert_eq!(cora.get(&format!("/payments/topups/{order}")).await.ok()["status"], status, "{outcome}");
+        }
+        // A card that is only saved costs nothing, and a day later the checkout is over.
+        let body = json!({"return_url": format!("http://{}/cards", world.node.public)});
+        let opened = cora.with_key(fresh_key()).post("/payments/methods", body).await.expect(201);
+        let order = opened["checkout_url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let path = format!("/sandbox/checkouts/{order}");
+        let shown = world.anyone().get(&path).await.ok();
+        assert_eq!((&shown["kind"], &shown["amount"]), (&json!("card"), &Value::Null));
+        assert!(shown["return_url"].as_str().unwrap().ends_with("/cards"), "{shown}");
+        world.advance(24 * 3600).await;
+        assert_eq!(world.anyone().post(&path, json!({"action": "pay"})).await.ok()["status"], "cancelled");
+        assert_eq!(world.sign_in("cora@customer.example").await.get("/payments/methods").await.ok()["data"], json!([]));
+        world.end().await;
+    }
+
+    async fn a_pending_top_up_leads_back_to_its_checkout(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let opened = begin_topup(&cora, 2_500).await;
+        let path = format!("/payments/topups/{}", opened["topup_id"].as_str().unwrap());
+        assert_eq!(cora.get(&path).await.ok()["checkout_url"], opened["checkout_url"]);
+        assert_eq!(cora.get("/payments/topups").await.ok()["data"][0]["checkout_url"], opened["checkout_url"]);
+        Payer::at(&opened).pay(&world, "4242424242424242").await;
+        assert_eq!(cora.get(&path).await.ok()["checkout_url"], Value::Null);
         world.end().await;
     }
 }

@@ -40,19 +40,19 @@ const SIGHTS: &[&str] = &[
     "400",
 ];
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
 /// The PATH with a Node.js that the client supports.
-fn path_with_node() -> String {
+pub fn path_with_node() -> String {
     let found = Command::new(root().join("tools/ensure-node")).output().unwrap();
     assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
     format!("{}:{}", String::from_utf8(found.stdout).unwrap().trim(), std::env::var("PATH").unwrap())
 }
 
 /// Runs a command to its end, which must be a success, and returns what it printed.
-fn output(command: &mut Command) -> String {
+pub fn output(command: &mut Command) -> String {
     let done = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let (told, complaints) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     assert!(done.status.success(), "{command:?}\n{told}\n{complaints}");

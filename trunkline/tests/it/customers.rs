@@ -248,4 +248,25 @@ both! {
         sam.patch(&path(&cora.account_id), json!({"telecom_reseller": true})).await.problem(403, "auth.forbidden");
         world.end().await;
     }
+
+    async fn a_customer_can_be_changed_although_its_balance_moves(db) {
+        let world = World::unlimited(db).await;
+        let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
+        let path = path(&cora.account_id);
+        let read = admin.get(&path).await;
+        let tag = read.header("etag").unwrap().to_owned();
+        let credit = json!({
+            "customer_id": cora.account_id, "amount": {"amount_minor": 100, "currency": "EUR"}, "reason": "Outage",
+        });
+        admin.with_key(key()).post("/admin/credits", credit).await.expect(201);
+        // The resource is another, its version is not.
+        let again = admin.header("If-None-Match", &tag).get(&path).await;
+        assert_eq!((again.status, &again.body["balance"]["amount_minor"]), (200, &json!(100)));
+        let changed = admin.header("If-Match", &tag).patch(&path, json!({"telecom_reseller": true})).await;
+        assert_eq!(changed.header("etag"), admin.get(&path).await.header("etag"));
+        changed.ok();
+        let stale = admin.header("If-Match", &tag).patch(&path, json!({"telecom_reseller": false})).await;
+        stale.problem(412, "precondition.failed");
+        world.end().await;
+    }
 }

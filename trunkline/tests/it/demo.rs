@@ -10,6 +10,7 @@ use platform::outside::payments::Provider;
 use reqwest::Method;
 use serde_json::{Value, json};
 use server::demo::{self, LiveCalls, Options, TickSummary};
+use server::serve;
 
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
@@ -71,9 +72,9 @@ async fn call_for_a_while(world: &World) -> TickSummary {
 both! {
     async fn demo_data_fills_every_screen_and_verifies(db) {
         let folder = tempfile::tempdir().unwrap();
-        let filled = demo::fill(settings(db, folder.path()), &options(), |_| {}).await.unwrap();
+        let filled = demo::fill(serve::start_simulated, settings(db, folder.path()), &options(), |_| {}).await.unwrap();
         assert!((500..2000).contains(&filled.calls), "{}", filled.calls);
-        let refused = demo::fill(settings(db, folder.path()), &options(), |_| {}).await.err().unwrap();
+        let refused = demo::fill(serve::start_simulated, settings(db, folder.path()), &options(), |_| {}).await.err().unwrap();
         assert!(refused.to_string().contains("an empty database"), "{refused}");
         let real_money = Settings { payments: Provider::Revolut, ..settings(db, folder.path()) };
         let refused = App::open(real_money).await.err().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! The front page and the pages that mails link to, as a browser fetches them.
+//! The front page and the pages that mails link to, as a browser fetches them from a service without a portal.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -33,7 +33,8 @@ both! {
         let (visitor, url) = visitor(&world);
         let answer = visitor.get(&url("/")).await;
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/html; charset=utf-8")));
-        assert!(std::str::from_utf8(&answer.bytes).unwrap().contains(r#"href="/docs""#));
+        let page = std::str::from_utf8(&answer.bytes).unwrap();
+        assert!(page.contains(r#"href="/docs""#) && page.contains("make run"), "{page}");
         assert_eq!(visitor.get(&url("/docs")).await.status, 200);
         world.end().await;
     }

@@ -9,6 +9,7 @@ use values::Role;
 use crate::world::authenticator::{Authenticator, texts};
 use crate::world::client::Session;
 use crate::world::engines::{TestDb, both};
+use crate::world::passkey::Passkey;
 use crate::world::{ADMIN_EMAIL, World};
 
 const CORA: &str = "cora@customer.example";
@@ -22,6 +23,23 @@ async fn protected(db: &TestDb) -> (World, Session, Authenticator) {
 }
 
 both! {
+    async fn a_user_sees_which_second_factors_it_has(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer(CORA).await;
+        let shown = async || cora.get("/me").await.ok()["user"].clone();
+        assert_eq!(shown().await["name"], "Cora Customer");
+        let none = json!({"enabled": false, "totp": false, "passkeys": 0, "recovery_codes_left": 0});
+        assert_eq!(shown().await["two_factor"], none);
+        Passkey::new(&world).register(&cora).await.expect(201);
+        let with_passkey = json!({"enabled": true, "totp": false, "passkeys": 1, "recovery_codes_left": 10});
+        assert_eq!(shown().await["two_factor"], with_passkey);
+        Authenticator::enrol(&cora, "/me/2fa").await;
+        assert_eq!(shown().await["two_factor"], with_passkey, "not confirmed yet");
+        Authenticator::confirmed(&world, &cora, "/me/2fa").await;
+        assert_eq!(shown().await["two_factor"]["totp"], true);
+        world.end().await;
+    }
+
     async fn enrolling_shows_the_totp_seed_as_text_url_and_image(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;

@@ -115,9 +115,13 @@ async fn compare(scene: &Scene) {
         ] {
             let report = team.get(&format!("/admin/traffic?{range}&{interval}{by}")).await.ok();
             assert_eq!(shown(&report), recounted(&cdrs, start, key, true), "traffic {interval} {group}");
+            let of_customer = format!("/admin/traffic?{range}&{interval}{by}&customer_id={}", scene.customer.account_id);
             if team_groups.iter().any(|(name, _)| name == group) {
+                assert_eq!(team.get(&of_customer).await.invalid(), ["group_by"]);
                 continue;
             }
+            let report = team.get(&of_customer).await.ok();
+            assert_eq!(shown(&report), recounted(&own, start, key, true), "traffic of a customer {interval} {group}");
             let report = customer.get(&format!("/usage?{range}&{interval}{by}")).await.ok();
             assert_eq!(shown(&report), recounted(&own, start, key, false), "usage {interval} {group}");
         }

@@ -1,7 +1,7 @@
 //! Compressed responses (`Content-Encoding`).
 //!
 //! Only what is read is compressed: GET of an endpoint with JSON, CSV or text above [`MIN_BYTES`], and documents, which
-//! compress themselves once ([`router::Document`](super::router::Document)). Answers to changes, which issue tokens, keys
+//! compress themselves once ([`Document`](super::document::Document)). Answers to changes, which issue tokens, keys
 //! and codes, and problems, which repeat what the caller sent, never are: docs/security.md says why. A stream of events is
 //! not either, since an encoder would hold events back.
 //!

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::account_managers::{self, AccountManagerId};
-use api::answer::Json;
+use api::answer::VolatileJson;
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::faults::Faults;
@@ -84,8 +84,8 @@ fn page<F>(listing: Listing<F, AccountId>, rows: Vec<CustomerWithSpend>) -> Resu
     listing.page(rows, |row| row.customer.id, customer)
 }
 
-pub async fn show(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<AdminCustomer>, Problem> {
-    Ok(Json(view(&mut ctx, id).await?))
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<VolatileJson<AdminCustomer>, Problem> {
+    Ok(VolatileJson(view(&mut ctx, id).await?))
 }
 
 /// The customer; the operator's own account is not found.
@@ -107,18 +107,22 @@ pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<AccountId>,
     Body(Checked(request)): Body<Checked<AdminCustomerUpdate>>,
-) -> Result<Committed<Json<AdminCustomer>>, Problem> {
+) -> Result<Committed<VolatileJson<AdminCustomer>>, Problem> {
     ctx.audit_account(id);
     ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, request))).await
 }
 
-async fn apply(tx: &mut Tx<'_>, id: AccountId, request: &AdminCustomerUpdate) -> Result<Json<AdminCustomer>, Problem> {
+async fn apply(
+    tx: &mut Tx<'_>,
+    id: AccountId,
+    request: &AdminCustomerUpdate,
+) -> Result<VolatileJson<AdminCustomer>, Problem> {
     let ctx = tx.ctx;
     accounts::lock(tx, id).await?;
     onboarding::lock(tx, id).await?;
     let before = find(tx, id).await?;
     let current = with_spend(tx, before.clone()).await?;
-    tx.expect_version(&current)?;
+    tx.expect_stable_version(&current)?;
     if let Change::Set(manager) = request.account_manager_id {
         assign_manager(tx, id, manager).await?;
     }
@@ -128,7 +132,7 @@ async fn apply(tx: &mut Tx<'_>, id: AccountId, request: &AdminCustomerUpdate) ->
     }
     let after = find(tx, id).await?;
     ctx.audit_changes(audited_fields(&before), audited_fields(&after));
-    Ok(Json(with_spend(tx, after).await?))
+    Ok(VolatileJson(with_spend(tx, after).await?))
 }
 
 async fn assign_manager(tx: &mut Tx<'_>, id: AccountId, manager: Option<AccountManagerId>) -> Result<(), Problem> {

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::store::CustomerRow;
 use crate::account_managers::AccountManagerId;
+use api::answer::Volatile;
 use api::checks::{Checks, Given, must};
 use billing::vat::{Ruling, VatTreatment};
 use identity::accounts::{OnboardingStatus, VatStatus};
@@ -45,6 +46,10 @@ pub struct AdminCustomer {
     pub telecom_reseller: bool,
     /// When the account was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
+}
+
+impl Volatile for AdminCustomer {
+    const FIELDS: &'static [&'static str] = &["monthly_spend_30d", "balance"];
 }
 
 impl AdminCustomer {

@@ -114,6 +114,10 @@ pub async fn list_all(
     listing.page(rows, |row| (row.starts_at, row.id), Notice::from)
 }
 
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<NoticeId>) -> Result<Json<Notice>, Problem> {
+    Ok(Json(store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?.into()))
+}
+
 pub async fn create(
     ctx: RequestCtx,
     Body(Checked(request)): Body<Checked<AdminNoticeCreate>>,

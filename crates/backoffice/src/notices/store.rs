@@ -68,6 +68,10 @@ pub async fn insert(conn: &mut Conn, new: &NoticeRow) -> Result<(), DbError> {
     Ok(())
 }
 
+pub async fn find(conn: &mut Conn, id: NoticeId) -> Result<Option<NoticeRow>, DbError> {
+    conn.opt(sql!("SELECT ", NoticeRow::COLS, " FROM notices WHERE id = $1"), params![id]).await
+}
+
 pub async fn find_for_update(conn: &mut Conn, id: NoticeId) -> Result<Option<NoticeRow>, DbError> {
     conn.opt(sql!("SELECT ", NoticeRow::COLS, " FROM notices WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }

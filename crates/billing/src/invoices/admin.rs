@@ -56,6 +56,11 @@ pub async fn list_all(
     })
 }
 
+pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<InvoiceId>) -> Result<Json<AdminInvoice>, Problem> {
+    let app = ctx.request.app.clone();
+    load_response(&mut ctx, &app, id).await
+}
+
 fn to_response(app: &App, row: InvoiceRow, note: Option<CreditNoteRow>, now: Time) -> AdminInvoice {
     let (customer_id, reason) = (row.account_id.uuid(), row.reason.clone());
     AdminInvoice { invoice: Invoice::new(app, row, note, now), customer_id, customer_name: None, reason }

@@ -20,7 +20,7 @@ mod rules;
 mod store;
 mod types;
 
-pub use admin::{credit, list_all, void};
+pub use admin::{admin_show, credit, list_all, void};
 pub use customer::{list, pdf, show};
 pub use issue::{IssueRequest, issue};
 pub use jobs::{CLOSE_MONTHS, DOCUMENT, ISSUE, MARK_PAID, close_months_job, document_job, issue_job, mark_paid_job};

@@ -28,7 +28,7 @@ pub use methods::{
     create as create_method, delete as delete_method, find as find_method, list as list_methods, save as save_card,
     update as update_method,
 };
-pub use refunds::{create as refund, list as list_payments};
+pub use refunds::{create as refund, list as list_payments, show as show_payment};
 pub use rules::{CHECKOUT_TTL, PaymentStatus, next_poll};
 pub use topups::{create as create_topup, list as list_topups, payer, show as show_topup};
 pub use types::{Topup, check_return_url, return_url};

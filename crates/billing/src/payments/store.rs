@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::rules::{AdminPaymentStatus, CHECKOUT_TTL, PaymentStatus, Purpose};
 use api::idempotency::RequestFingerprint;
 use db::{Conn, DbError, insert, params, row, sql};
-use platform::outside::payments::Provider;
+use platform::outside::payments::{Checkout, Provider};
 use values::{AccountId, Currency, Money, PaymentId, PaymentMethodId, Time};
 
 row! {
@@ -17,6 +17,7 @@ row! {
         pub status: PaymentStatus,
         pub provider: Provider,
         pub provider_order_id: Option<String>,
+        pub checkout_url: Option<String>,
         pub method_id: Option<PaymentMethodId>,
         pub amount: Option<i64>,
         pub currency: Option<Currency>,
@@ -220,6 +221,14 @@ pub async fn set_order_id(conn: &mut Conn, id: PaymentId, order_id: &str) -> Res
         params![id, order_id, conn.now()],
     )
     .await?;
+    Ok(())
+}
+
+/// Stores the provider's order id and where it is paid, once.
+pub async fn set_checkout(conn: &mut Conn, id: PaymentId, checkout: &Checkout) -> Result<(), DbError> {
+    set_order_id(conn, id, &checkout.order_id).await?;
+    let sql = sql!("UPDATE payments SET checkout_url = $2 WHERE id = $1 AND checkout_url IS NULL");
+    conn.exec(sql, params![id, checkout.checkout_url]).await?;
     Ok(())
 }
 

@@ -38,7 +38,7 @@ pub async fn create(
     let (id, checkout) = opened.await?;
     ctx.commit((id, checkout, request.amount_minor), |tx, (id, checkout, amount_minor)| {
         Box::pin(async move {
-            store::set_order_id(tx, *id, &checkout.order_id).await?;
+            store::set_checkout(tx, *id, checkout).await?;
             Ok(Created(TopupLiveResponse {
                 topup_id: checkout.order_id.clone(),
                 checkout_url: checkout.checkout_url.clone(),

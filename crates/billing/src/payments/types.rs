@@ -106,6 +106,9 @@ pub struct Topup {
     pub currency: Currency,
     /// Status of the payment.
     pub status: PaymentStatus,
+    /// Checkout page of a top-up in `pending`, to open in a browser; null otherwise.
+    #[schemars(url)]
+    pub checkout_url: Option<String>,
     /// Balance right after the money was credited, in cents; null until then.
     pub balance_after_minor: Option<i64>,
     /// When the top-up was created (RFC 3339, UTC).
@@ -123,6 +126,7 @@ impl From<PaymentRow> for Topup {
             amount_minor: amount.minor(),
             currency,
             status: row.status,
+            checkout_url: row.checkout_url.filter(|_| row.status == PaymentStatus::Pending),
             balance_after_minor: row.balance_after.map(|nanos| Money::from_nanos(nanos, currency).minor()),
             initiated_at: Rfc3339(row.created_at),
             completed_at: row.completed_at.map(Rfc3339),

@@ -2,12 +2,16 @@
 //!
 //! - `GET /account/balance`, `GET /account/ledger`: the customer's book in `platform::ledger` · `runway`: how long the
 //!   balance lasts
+//! - `GET /account/balance/history` (`history`): the balance at the end of each day
 //! - `/admin/customers/{id}/balance-limits`: the minimum (credit line below zero) and the warning threshold
 
 pub mod credits;
+mod history;
 mod runway;
 mod store;
 mod types;
+
+pub use history::show as show_history;
 
 use crate::onboarding;
 use api::answer::Json;

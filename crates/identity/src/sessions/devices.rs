@@ -2,7 +2,7 @@
 
 use super::store;
 use super::types::{Device, MeResponse, MeUser};
-use crate::{accounts, users};
+use crate::{accounts, two_factor, users};
 use api::answer::{Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
@@ -17,10 +17,12 @@ pub async fn me(mut ctx: ReadCtx) -> Result<Json<MeResponse>, Problem> {
     let user = MeUser {
         id: user.id,
         email: user.email,
+        name: user.name,
         roles,
         account_role: Some(user.account_role).filter(|_| !roles.is_team()),
         email_verified_at: user.email_verified_at.map(Rfc3339::from),
         has_password: user.password_hash.is_some(),
+        two_factor: two_factor::summary(&mut ctx, user.id).await?,
     };
     Ok(Json(MeResponse { user, account: accounts::view(&mut ctx, account).await? }))
 }

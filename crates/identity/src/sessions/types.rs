@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounts::Account;
 use crate::passkeys::PasskeyAssertion;
-use crate::two_factor::Code;
+use crate::two_factor::{Code, SecondFactors};
 use crate::users::User;
 use values::{AccountId, AccountRole, Email, NewPassword, Rfc3339, Roles, Secret, SessionId, Text, UserId};
 
@@ -238,6 +238,8 @@ pub struct MeUser {
     pub id: UserId,
     /// Email address of the user.
     pub email: Email,
+    /// Name of the user.
+    pub name: String,
     /// Roles of the user.
     pub roles: Roles,
     /// What the user may do in its account; null for the team.
@@ -246,6 +248,8 @@ pub struct MeUser {
     pub email_verified_at: Option<Rfc3339>,
     /// Whether the user has a password. Without one, only a mailed link signs in.
     pub has_password: bool,
+    /// Second factors of the user.
+    pub two_factor: SecondFactors,
 }
 
 /// The signed-in user and its account.

@@ -22,11 +22,11 @@ pub use store::{
     Challenge, count_attempt, delete, drop_useless_recovery_codes, forget_guesses, open_challenge, purge_challenges,
     purge_guesses, use_challenge, void_challenges,
 };
-pub use types::Code;
+pub use types::{Code, SecondFactors};
 
 use api::context::Tx;
 use api::problem::Problem;
-use db::Conn;
+use db::{Conn, DbError};
 use platform::app::App;
 use platform::crypto::keys::Purpose;
 use platform::mail::FactorChange;
@@ -35,6 +35,13 @@ use values::UserId;
 /// Whether sign-in needs a second factor.
 pub async fn is_required(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
     Ok(store::has_app(conn, user).await? || store::has_passkey(conn, user).await?)
+}
+
+/// What a user has beside its password.
+pub async fn summary(conn: &mut Conn, user: UserId) -> Result<SecondFactors, DbError> {
+    let store::Factors { has_app, passkeys, recovery_codes } = store::factors(conn, user).await?;
+    let enabled = has_app || passkeys > 0;
+    Ok(SecondFactors { enabled, totp: has_app, passkeys, recovery_codes_left: recovery_codes })
 }
 
 /// Accepts a TOTP or recovery code of a confirmed enrolment; it does not work a second time.

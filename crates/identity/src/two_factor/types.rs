@@ -8,6 +8,21 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use values::Invalid;
 
+/// Second factors of a user.
+#[derive(Serialize, JsonSchema)]
+pub struct SecondFactors {
+    /// Whether signing in takes a second factor.
+    pub enabled: bool,
+    /// Whether the user has an authenticator app.
+    pub totp: bool,
+    /// Number of passkeys.
+    #[schemars(range(min = 0), example = 1)]
+    pub passkeys: i64,
+    /// Number of recovery codes that were not used.
+    #[schemars(range(min = 0), example = 9)]
+    pub recovery_codes_left: i64,
+}
+
 /// A TOTP code or a recovery code.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Code {

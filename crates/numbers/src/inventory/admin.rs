@@ -58,6 +58,11 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, E164>) -> Result<P
     )
 }
 
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<StockId>) -> Result<Json<DidInventoryRow>, Problem> {
+    let row = store::find_number(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(row.into()))
+}
+
 /// Withdraws a DID or offers it again, and overrides its documents rule. A customer who rents it is not affected.
 pub async fn update(
     ctx: RequestCtx,

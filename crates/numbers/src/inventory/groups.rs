@@ -5,13 +5,16 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::store::{self, GroupFilter};
-use super::types::{InventoryId, InventoryItem, NumberCapability, NumberType, Regulatory};
+use super::types::{
+    InventoryCountries, InventoryCountry, InventoryId, InventoryItem, NumberCapability, NumberType, Regulatory,
+};
 use api::answer::Json;
 use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page};
 use api::problem::Problem;
-use values::{Country, Digits};
+use identity::balance::CURRENCY;
+use values::{Country, Digits, Money};
 
 /// Filters for the list of inventory groups.
 #[derive(Deserialize, JsonSchema)]
@@ -46,6 +49,13 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, InventoryId>) -> R
     let after = listing.after.unwrap_or(InventoryId::new(Uuid::max()));
     let rows = store::list_groups(&mut ctx, &filter, after, listing.fetch()).await?;
     listing.page(rows, |row| row.id, InventoryItem::from)
+}
+
+/// The countries of all groups with free numbers.
+pub async fn countries(mut ctx: ReadCtx) -> Result<Json<InventoryCountries>, Problem> {
+    let country = |(country, monthly)| InventoryCountry { country, monthly_from: Money::from_nanos(monthly, CURRENCY) };
+    let data = store::countries(&mut ctx).await?.into_iter().map(country).collect();
+    Ok(Json(InventoryCountries { data }))
 }
 
 /// Shows a group even when none of its numbers is free.

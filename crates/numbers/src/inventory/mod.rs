@@ -15,8 +15,8 @@ mod sheet;
 mod store;
 mod types;
 
-pub use admin::{list as list_all, update};
-pub use groups::{list, show};
+pub use admin::{list as list_all, show as show_did, update};
+pub use groups::{countries, list, show};
 pub use import::{IMPORT, create as import, import_job, names_file, show as show_import};
 pub use store::{GroupRow, add_free, allocate, find_group, groups_of_area, return_to_inventory, withdraw};
 pub use types::{InventoryId, NumberCapability, NumberType, Regulatory, StockId};

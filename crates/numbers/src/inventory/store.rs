@@ -7,6 +7,9 @@ use super::types::{InventoryId, NumberCapability, NumberType, Regulatory, StockI
 use db::{Conn, DbError, insert, params, row, sql};
 use values::{Country, E164, UpstreamId, Words};
 
+/// More than ISO 3166 has.
+const MAX_COUNTRIES: i64 = 1000;
+
 row! {
     #[derive(Clone, Debug)]
     pub struct GroupRow {
@@ -57,6 +60,24 @@ pub async fn list_groups(
 
 pub async fn find_group(conn: &mut Conn, id: InventoryId) -> Result<Option<GroupRow>, DbError> {
     conn.opt(sql!("SELECT ", GroupRow::COLS, " FROM number_groups WHERE id = $1"), params![id]).await
+}
+
+/// Countries with free numbers, each with its lowest monthly rental. Goes from country to country along an index, however
+/// many groups there are.
+pub async fn countries(conn: &mut Conn) -> Result<Vec<(Country, i64)>, DbError> {
+    conn.all(
+        sql!(
+            "WITH RECURSIVE listed (country) AS (
+                 SELECT MIN(country) FROM number_groups WHERE free > 0
+                 UNION ALL
+                 SELECT (SELECT MIN(g.country) FROM number_groups g WHERE g.free > 0 AND g.country > listed.country)
+                 FROM listed WHERE listed.country IS NOT NULL)
+             SELECT country, (SELECT MIN(g.monthly) FROM number_groups g WHERE g.free > 0 AND g.country = listed.country)
+             FROM listed WHERE country IS NOT NULL ORDER BY country LIMIT $1"
+        ),
+        params![MAX_COUNTRIES],
+    )
+    .await
 }
 
 /// Lists groups with free numbers in an area, cheapest first.
@@ -274,6 +295,18 @@ pub async fn list_numbers(
              ORDER BY s.e164 LIMIT $8"
         ),
         params![after, *first, *last, filter.country, filter.kind, filter.upstream, filter.is_active, limit],
+    )
+    .await
+}
+
+pub async fn find_number(conn: &mut Conn, id: StockId) -> Result<Option<StockRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT s.id, s.upstream_id, s.e164, s.group_id, s.country, s.regulatory, s.regulatory_override,
+                    s.is_active, s.state, g.kind, g.monthly
+             FROM number_stock s JOIN number_groups g ON g.id = s.group_id WHERE s.id = $1"
+        ),
+        params![id],
     )
     .await
 }

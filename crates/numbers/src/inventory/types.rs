@@ -124,6 +124,22 @@ impl From<GroupRow> for InventoryItem {
     }
 }
 
+/// Countries with numbers to order.
+#[derive(Serialize, JsonSchema)]
+pub struct InventoryCountries {
+    /// One for each country, in the order of their codes.
+    pub data: Vec<InventoryCountry>,
+}
+
+/// A country with numbers to order.
+#[derive(Serialize, JsonSchema)]
+pub struct InventoryCountry {
+    /// Country (ISO 3166-1 alpha-2).
+    pub country: Country,
+    /// Lowest monthly rental of a number there, without VAT.
+    pub monthly_from: Money,
+}
+
 /// A DID in the inventory, as the team sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct DidInventoryRow {

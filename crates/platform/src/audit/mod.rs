@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::crypto::keys::{Keys, Purpose};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, params, row, row_values, sql};
 use values::{AccountId, Time, UserId, text_enum};
 
 text_enum! {
@@ -155,6 +155,62 @@ pub async fn append(conn: &mut Conn, keys: &Keys, entry: &Entry) -> Result<(), D
     let move_head = sql!("UPDATE audit_head SET hash = $1 WHERE id = 1");
     conn.exec_all(&[(insert, inserted), (move_head, params![row.hash])]).await?;
     Ok(())
+}
+
+/// Appends rows of another chain, each with its own id and time. Must be the last step of a transaction.
+pub async fn append_copies(conn: &mut Conn, keys: &Keys, rows: &[Row]) -> Result<(), DbError> {
+    let count = i64::try_from(rows.len()).map_err(DbError::other)?;
+    let sql = sql!("UPDATE audit_head SET seq = seq + $1 WHERE id = 1 RETURNING seq, hash");
+    let (last, mut previous): (i64, Vec<u8>) = conn.one(sql, params![count]).await?;
+    let mut chained = Vec::with_capacity(rows.len());
+    for (seq, row) in (last - count + 1..).zip(rows) {
+        let mut row = Row { seq, hash: Vec::new(), ..row.clone() };
+        row.hash = keys.mac(Purpose::Audit, &row.message(&previous)).to_vec();
+        previous.clone_from(&row.hash);
+        chained.push(row);
+    }
+    conn.insert_many("audit_log", COLUMNS, &chained, |row| {
+        row_values![
+            row.seq,
+            row.id,
+            row.ts,
+            row.action,
+            row.account_id,
+            row.user_id,
+            row.actor,
+            row.ip,
+            row.user_agent,
+            row.outcome,
+            row.reason,
+            row.meta,
+            row.hash
+        ]
+    })
+    .await?;
+    conn.exec(sql!("UPDATE audit_head SET hash = $1 WHERE id = 1"), params![previous]).await?;
+    Ok(())
+}
+
+/// The columns of a [`Row`].
+const COLUMNS: [&str; Row::WIDTH] = [
+    "seq",
+    "id",
+    "ts",
+    "action",
+    "account_id",
+    "user_id",
+    "actor",
+    "ip",
+    "user_agent",
+    "outcome",
+    "reason",
+    "meta",
+    "hash",
+];
+
+/// At most `limit` rows, oldest first.
+pub async fn list(conn: &mut Conn, limit: i64) -> Result<Vec<Row>, DbError> {
+    conn.all(sql!("SELECT ", Row::COLS, " FROM audit_log ORDER BY seq LIMIT $1"), params![limit]).await
 }
 
 /// The head of the chain. It is also logged once an hour, so that logs stored elsewhere can prove a truncation.

@@ -1,5 +1,7 @@
 //! Reads of the ledger: balances, the lines of a customer's book, and daily sums.
 
+use std::collections::BTreeMap;
+
 use super::entry::Entry;
 use super::post::{Posted, TransactionId};
 use super::{Book, DAY_MILLIS, Kind, LedgerError, day_of};
@@ -227,6 +229,46 @@ pub async fn spend(conn: &mut Conn, account: AccountId, currency: Currency, days
     let used = sums.iter().filter(|sum| sum.kind.is_usage() && sum.book == Book::Customer);
     let total = used.map(|sum| sum.amount).try_fold(Money::zero(currency), Money::sub)?;
     Ok(total)
+}
+
+/// A customer's balance at the end of each UTC day, from that of `from` to that of `to`, oldest first.
+pub async fn daily_balances(
+    conn: &mut Conn,
+    account: AccountId,
+    currency: Currency,
+    from: Time,
+    to: Time,
+) -> Result<Vec<(Time, Money)>, DbError> {
+    let (first, last) = (day_of(from), day_of(to));
+    // One statement, so that the balance and the days are of the same state. Its first row is the balance at the end of
+    // the last day: the current one without what came later.
+    let rows: Vec<(i64, i64)> = conn
+        .all(
+            sql!(
+                "SELECT CAST(-1 AS BIGINT), CAST(balance - COALESCE(
+                            (SELECT SUM(amount) FROM ledger_days
+                             WHERE account_id = $1 AND currency = $2 AND day > $4 AND book = 'customer'), 0) AS BIGINT)
+                 FROM ledger_balances WHERE account_id = $1 AND currency = $2
+                 UNION ALL
+                 SELECT day, CAST(SUM(amount) AS BIGINT) FROM ledger_days
+                 WHERE account_id = $1 AND currency = $2 AND day >= $3 AND day <= $4 AND book = 'customer' GROUP BY day
+                 ORDER BY 1"
+            ),
+            params![account, currency, first, last],
+        )
+        .await?;
+    let (mut rows, mut balance) = (rows.into_iter().peekable(), 0);
+    if let Some((_, closing)) = rows.next_if(|(day, _)| *day < 0) {
+        balance = closing;
+    }
+    let moved: BTreeMap<i64, i64> = rows.collect();
+    let mut days = Vec::new();
+    for day in (first..=last).rev() {
+        days.push((Time::from_millis(day.saturating_mul(DAY_MILLIS)), Money::from_nanos(balance, currency)));
+        balance -= moved.get(&day).copied().unwrap_or_default();
+    }
+    days.reverse();
+    Ok(days)
 }
 
 /// The sum of all customers' postings in a book of the operator, from the UTC day of `from` to before that of `to`.

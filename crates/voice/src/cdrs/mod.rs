@@ -54,7 +54,7 @@ pub use import::{
     ImportAnswer, MAX_IMPORT_LINES, RERATE, count_suspended, drop_suspended, enqueue_rerate, import, invalid_reason,
     list_suspended, rerate_job, rerate_suspended, suspense_summary,
 };
-pub use partitions::{CREATE_PARTITIONS, create_partitions, create_partitions_job};
+pub use partitions::{CREATE_PARTITIONS, create_partitions, create_partitions_around, create_partitions_job};
 pub use quotes::{Quote, Route, normalize_caller, parse_dialled, quote};
 pub use retention::{ANONYMISE_NUMBERS, anonymise_numbers_job};
 pub use rollups::{Charge, asr_acd, charges, summary};

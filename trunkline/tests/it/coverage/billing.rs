@@ -30,6 +30,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let (customer, invoice) = customer_with_invoice(world, true).await;
         bodiless(customer, &format!("/invoices/{invoice}/pdf"))
     })),
+    ("GET", "/admin/invoices/{id}", |world| Box::pin(async move {
+        let (_, invoice) = customer_with_invoice(world, true).await;
+        bodiless(world.minted(Role::Support).await, &format!("/admin/invoices/{invoice}"))
+    })),
     ("POST", "/admin/invoices/{id}/void", |world| Box::pin(async move {
         cancelling(world, "void").await
     })),

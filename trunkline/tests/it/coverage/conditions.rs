@@ -92,7 +92,9 @@ both! {
             request.caller = holding(&tag);
             let changed = send(&request, &endpoint.method).await;
             assert_eq!(changed.status, endpoint.handler.status().as_u16(), "{}", name(endpoint));
-            if caller.get(&request.path).await.header("etag") != Some(tag.as_str()) {
+            let current = caller.get(&request.path).await;
+            assert_eq!(changed.header("etag"), current.header("etag"), "{}: {}", name(endpoint), changed.body);
+            if current.header("etag") != Some(tag.as_str()) {
                 request.caller = holding(&tag);
                 send(&request, &endpoint.method).await.problem(412, "precondition.failed");
             }

@@ -43,6 +43,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let body = credit_request(world).await;
         request(world.minted(Role::Admin).await, "/admin/credit-requests", body)
     })),
+    ("GET", "/admin/credit-requests/{id}", |world| Box::pin(async move {
+        let request = deciding_credit(world, "approve").await;
+        bodiless(world.minted(Role::Support).await, request.path.trim_end_matches("/approve"))
+    })),
     ("POST", "/admin/credit-requests/{id}/approve", |world| Box::pin(async move {
         deciding_credit(world, "approve").await
     })),

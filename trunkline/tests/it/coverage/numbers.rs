@@ -68,6 +68,13 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let report = import_inventory(world, &admin, &upstream, &inventory_csv(31_201_000_000, 1, AMSTERDAM)).await;
         bodiless(admin, &format!("/admin/did-inventory/imports/{}", report["id"].as_str().unwrap()))
     })),
+    ("GET", "/admin/did-inventory/{id}", |world| Box::pin(async move {
+        new_group(world, AMSTERDAM).await;
+        let team = world.minted(Role::Support).await;
+        let listed = team.get("/admin/did-inventory?limit=1").await.ok();
+        let path = format!("/admin/did-inventory/{}", listed["data"][0]["id"].as_str().unwrap());
+        bodiless(team, &path)
+    })),
     ("PATCH", "/admin/did-inventory/{id}", |world| Box::pin(async move {
         new_group(world, AMSTERDAM).await;
         let admin = world.minted(Role::Admin).await;

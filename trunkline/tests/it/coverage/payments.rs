@@ -23,6 +23,16 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let opened = begin_topup(&customer, 2_500).await;
         bodiless(customer, &format!("/payments/topups/{}", text(&opened, "topup_id")))
     })),
+    ("GET", "/sandbox/checkouts/{order_id}", |world| Box::pin(async move {
+        bodiless(world.anyone(), &checkout(world).await)
+    })),
+    ("POST", "/sandbox/checkouts/{order_id}", |world| Box::pin(async move {
+        // The webhook of the first choice has arrived, so that the second leaves nothing.
+        let path = checkout(world).await;
+        world.anyone().post(&path, json!({"action": "cancel"})).await.ok();
+        world.settle().await;
+        request(world.anyone(), &path, json!({"action": "pay", "card_number": VISA}))
+    })),
     ("POST", "/payments/methods", |world| Box::pin(async move {
         let return_url = format!("http://{}/cards", world.node.public);
         request(world.minted(Role::Customer).await, "/payments/methods", json!({"return_url": return_url}))
@@ -34,6 +44,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("DELETE", "/payments/methods/{id}", |world| Box::pin(async move {
         let (customer, path) = with_card(world).await;
         bodiless(customer.into_client(), &path)
+    })),
+    ("GET", "/admin/payments/{id}", |world| Box::pin(async move {
+        let topup = complete_topup(world, &world.minted(Role::Customer).await, 2_500).await;
+        bodiless(world.minted(Role::Support).await, &format!("/admin/payments/{}", text(&topup, "id")))
     })),
     ("POST", "/admin/payments/{id}/refund", |world| Box::pin(async move {
         let topup = complete_topup(world, &world.minted(Role::Customer).await, 2_500).await;
@@ -55,7 +69,19 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
         format!("/payments/topups/{}", text(&opened, "topup_id"))
     })),
     ("/payments/methods/{id}", |world| Box::pin(async move { with_card(world).await.1 })),
+    // An order has no owner who signs in: the stranger is an altered id.
+    ("/sandbox/checkouts/{order_id}", |world| Box::pin(async move {
+        let path = checkout(world).await;
+        let (rest, last) = path.split_at(path.len() - 1);
+        format!("{rest}{}", if last == "0" { "1" } else { "0" })
+    })),
 ];
+
+/// The path of an open checkout.
+async fn checkout(world: &World) -> String {
+    let opened = begin_topup(&world.minted(Role::Customer).await, 2_500).await;
+    format!("/sandbox/checkouts/{}", text(&opened, "topup_id"))
+}
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap()

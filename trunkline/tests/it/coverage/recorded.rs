@@ -137,6 +137,7 @@ const OF_NO_CUSTOMER: [&str; 12] = [
     "/admin/fx-rates",
     "/admin/2fa",
     "/admin/bootstrap",
+    "/admin/demo-data",
 ];
 
 fn rows_with(idempotency: Idempotency) -> impl Iterator<Item = Endpoint> {

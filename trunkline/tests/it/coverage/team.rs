@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::params;
 use serde_json::{Value, json};
 use values::Role;
 
@@ -90,6 +91,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/admin/notices", |world| Box::pin(async move {
         admin(world, "/admin/notices", notice()).await
     })),
+    ("GET", "/admin/notices/{id}", |world| Box::pin(async move {
+        let (_, notice) = with_notice(world).await;
+        bodiless(world.minted(Role::Support).await, &notice)
+    })),
     ("PATCH", "/admin/notices/{id}", |world| Box::pin(async move {
         let (caller, notice) = with_notice(world).await;
         request(caller, &notice, json!({"severity": "critical"}))
@@ -97,6 +102,11 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("DELETE", "/admin/notices/{id}", |world| Box::pin(async move {
         let (caller, notice) = with_notice(world).await;
         bodiless(caller, &notice)
+    })),
+    ("POST", "/admin/demo-data", |world| Box::pin(async move {
+        let caller = world.minted(Role::Admin).await;
+        without_customers(world).await;
+        request(caller, "/admin/demo-data", json!({"days": 7, "calls": 0}))
     })),
     ("POST", "/admin/users", |world| Box::pin(async move {
         admin(world, "/admin/users", json!({"email": fresh_email(), "name": "Sam", "roles": ["support"]})).await
@@ -126,6 +136,14 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
     ("/tickets/{id}/messages", |world| Box::pin(async move { format!("{}/messages", with_ticket(world).await.1) })),
     ("/tickets/{id}/close", |world| Box::pin(async move { format!("{}/close", with_ticket(world).await.1) })),
 ];
+
+/// Makes everybody the operator's, until the next customer comes: then the demo data are not made.
+async fn without_customers(world: &World) {
+    let update = world.node.app.db.tx((), |conn, ()| {
+        Box::pin(async move { conn.exec("UPDATE onboardings SET is_carrier = TRUE", params![]).await })
+    });
+    update.await.unwrap();
+}
 
 fn notice() -> Value {
     json!({"severity": "info", "title": "Maintenance", "body": "On Sunday.", "starts_at": "2026-01-01T00:00:00Z"})

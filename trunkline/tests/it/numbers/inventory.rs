@@ -48,6 +48,26 @@ both! {
         world.end().await;
     }
 
+    async fn countries_are_listed_with_their_lowest_price_while_numbers_are_free(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let customer = world.minted(Role::Customer).await;
+        let countries = async || customer.get("/numbers/inventory/countries").await.ok()["data"].clone();
+        assert_eq!(countries().await, json!([]));
+        let mut file = inventory_csv(31_201_000_000, 2, AMSTERDAM);
+        file += "+31301000000,NL,local,Utrecht,3130,voice,1.20,5.00,api\n+442071000000,GB,local,London,4420,voice,2.00,0,api\n";
+        let upstream = create_inventory(&world, &admin, &file).await;
+        let of = |country: &str, cents: i64| json!({"country": country, "monthly_from": {"amount_minor": cents, "currency": "EUR"}});
+        assert_eq!(countries().await, json!([of("GB", 200), of("NL", 120)]));
+        for number in ["442071000000", "31301000000"] {
+            let listed = admin.get(&format!("/admin/did-inventory?prefix={number}&upstream_id={upstream}")).await.ok();
+            let path = format!("/admin/did-inventory/{}", listed["data"][0]["id"].as_str().unwrap());
+            admin.with_key(key()).patch(&path, json!({"is_active": false})).await.ok();
+        }
+        assert_eq!(countries().await, json!([of("NL", 150)]));
+        world.end().await;
+    }
+
     async fn an_inventory_file_with_faults_names_them_and_changes_nothing(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;

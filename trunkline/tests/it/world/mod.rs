@@ -37,6 +37,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::endpoint::Endpoint;
+use api::portal::Portal;
+use platform::app::StartError;
 use platform::audit;
 use platform::config::Settings;
 use platform::crypto::passwords::Cost;
@@ -98,6 +100,17 @@ impl World {
 
     /// A world on the database at this URL.
     pub async fn at(database_url: String, settings: &[(&str, &str)], table: Vec<Endpoint>) -> World {
+        World::launch(Arc::new(TempDir::new().unwrap()), database_url, World::names(settings), table).await
+    }
+
+    /// A world with this portal, unless the service refuses to start with it.
+    pub async fn with_portal(db: &TestDb, portal: Portal) -> Result<World, StartError> {
+        let (folder, names) = (Arc::new(TempDir::new().unwrap()), World::names(&[("TRUNKLINE_RATE_LIMITS", "off")]));
+        World::try_launch(folder, db.url.clone(), names, server::routes::table(), Some(portal)).await
+    }
+
+    /// The settings of a world, those given among them.
+    fn names(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
         let mut names: BTreeMap<String, String> = [
             ("TRUNKLINE_LISTEN", "127.0.0.1:0"),
             ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0"),
@@ -113,7 +126,7 @@ impl World {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
         names.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        World::launch(Arc::new(TempDir::new().unwrap()), database_url, names, table).await
+        names
     }
 
     /// Stops the node and starts one with these settings changed, on the same database and data folder.
@@ -139,19 +152,29 @@ impl World {
         names: BTreeMap<String, String>,
         table: Vec<Endpoint>,
     ) -> World {
+        World::try_launch(folder, database_url, names, table, None).await.unwrap()
+    }
+
+    async fn try_launch(
+        folder: Arc<TempDir>,
+        database_url: String,
+        names: BTreeMap<String, String>,
+        table: Vec<Endpoint>,
+        portal: Option<Portal>,
+    ) -> Result<World, StartError> {
         let mut settings = Settings::from_names(names.clone(), BTreeMap::new()).unwrap();
         settings.data_dir = folder.path().to_owned();
         settings.password_cost = Cost::Minimal;
         // Set here and not by its name, which is refused beside a real payment provider: in tests that is a stand-in.
         settings.test_clock |= !names.contains_key("TRUNKLINE_TEST_CLOCK");
         settings.database_url = Some(database_url.clone());
-        let node = serve::start_with(&mut settings, table).await.unwrap();
+        let node = serve::start_with(&mut settings, table, portal).await?;
         let client = if settings.switch_tls.has_files() {
             platform::edge::http_client(&settings.switch_tls, PATIENCE).unwrap()
         } else {
             plain_http()
         };
-        World { node, folder, database_url, client, settings: names }
+        Ok(World { node, folder, database_url, client, settings: names })
     }
 
     /// A caller without a token.

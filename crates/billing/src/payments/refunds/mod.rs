@@ -54,6 +54,12 @@ pub async fn list(
     )
 }
 
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<PaymentId>) -> Result<Json<AdminPayment>, Problem> {
+    // A card that was only saved is no payment.
+    let row = payments::find(&mut ctx, id).await?.filter(|row| row.amount.is_some()).ok_or_else(Problem::not_found)?;
+    Ok(Json(row.into()))
+}
+
 pub async fn create(
     ctx: RequestCtx,
     Path(payment_id): Path<PaymentId>,

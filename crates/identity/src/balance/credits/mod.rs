@@ -172,6 +172,11 @@ pub async fn list_requests(
     )
 }
 
+pub async fn show_request(mut ctx: ReadCtx, Path(id): Path<CreditId>) -> Result<Json<CreditRequest>, Problem> {
+    let row = store::find_request(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(row.into()))
+}
+
 pub async fn approve(ctx: RequestCtx, Path(id): Path<CreditId>) -> Result<Committed<Json<CreditRequest>>, Problem> {
     ctx.commit(id, |tx, id| {
         Box::pin(async move {

@@ -149,6 +149,7 @@ impl Authorizer {
     }
 
     pub async fn authorize(&self, request: AuthorizeRequest) -> Result<Decision, Problem> {
+        self.app.presence.saw_edge(&request.edge_id, self.app.clock.now());
         let decision = self.decide(request).await?;
         match &decision {
             Decision::Allow(_) => self.app.metrics.calls.allowed.inc(),

@@ -58,6 +58,7 @@ pub async fn ingest_events(app: &App, Events { edge_id, events }: Events) -> Res
             Err(reason) => answer.rejected.push(RejectedEvent { event_id, reason }),
         }
     }
+    edges.iter().for_each(|edge| app.presence.saw_edge(edge, now));
     health::save(app, reports).await?;
     if !calls.is_empty() {
         let applied = app.db.tx(calls, |conn, calls| Box::pin(apply(conn, calls))).await?;

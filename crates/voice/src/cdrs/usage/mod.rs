@@ -83,16 +83,20 @@ pub async fn traffic(
     let period = Period::new(query.interval, query.time_zone, (query.from, query.to), ctx.request.now)?;
     let mut points = Points::new();
     for it in &period.stretches {
-        match query.group_by.map(grouping) {
-            Some(Grouping::Id(by)) => add_ids(&mut points, it, store::ids_of_all(&mut ctx, by, it).await?)?,
-            Some(Grouping::Name(group)) => {
-                let (by, key) = by_name(Some(group));
-                add_names(&mut points, it, key, store::names_of_all(&mut ctx, by, it).await?)?;
+        let rows = match (query.group_by.map(grouping), query.customer_id) {
+            (Some(Grouping::Id(_)), Some(account)) => Rows::Ids(store::trunks_of(&mut ctx, account, it).await?),
+            (Some(Grouping::Id(by)), None) => Rows::Ids(store::ids_of_all(&mut ctx, by, it).await?),
+            (group, customer) => {
+                let (by, key) = by_name(group.and_then(Grouping::name));
+                Rows::Names(key, match customer {
+                    Some(account) => store::names_of(&mut ctx, account, by, it).await?,
+                    None => store::names_of_all(&mut ctx, by, it).await?,
+                })
             }
-            None => {
-                let (by, key) = by_name(None);
-                add_names(&mut points, it, key, store::names_of_all(&mut ctx, by, it).await?)?;
-            }
+        };
+        match rows {
+            Rows::Ids(rows) => add_ids(&mut points, it, rows)?,
+            Rows::Names(key, rows) => add_names(&mut points, it, key, rows)?,
         }
     }
     let Folded { series, other } = points.fold();
@@ -144,6 +148,20 @@ impl Period {
 enum Grouping {
     Id(ById),
     Name(UsageGroup),
+}
+
+impl Grouping {
+    fn name(self) -> Option<UsageGroup> {
+        match self {
+            Grouping::Name(group) => Some(group),
+            Grouping::Id(_) => None,
+        }
+    }
+}
+
+enum Rows {
+    Ids(Vec<IdPoint>),
+    Names(fn(String) -> Key, Vec<NamePoint>),
 }
 
 fn grouping(group: TrafficGroup) -> Grouping {

@@ -9,7 +9,7 @@ use super::buckets::Interval;
 use crate::cdrs::rollups::RollupDelta;
 use api::checks::{Checks, Given, must};
 use identity::balance::CURRENCY;
-use values::{ExactMoney, Money, Rfc3339, Time, TimeZone, text_enum};
+use values::{AccountId, ExactMoney, Money, Rfc3339, Time, TimeZone, text_enum};
 
 text_enum! {
     /// By what an account's calls are summed up.
@@ -78,6 +78,9 @@ pub struct TrafficQuery {
     /// One series for each of these; one series of all calls if left out.
     #[serde(default)]
     pub group_by: Option<TrafficGroup>,
+    /// Sum up calls of this customer only; not with `group_by` `customer` or `upstream`.
+    #[serde(default)]
+    pub customer_id: Option<AccountId>,
     /// Time zone of the days; UTC if left out. Its clocks must be whole hours from UTC.
     #[serde(default)]
     pub time_zone: Option<TimeZone>,
@@ -86,6 +89,10 @@ pub struct TrafficQuery {
 impl Checks for TrafficQuery {
     fn check(given: &Given<'_>) {
         check_range(given);
+        given.check_with("group_by", "customer_id", |group: TrafficGroup, _: AccountId| {
+            let is_of_all = matches!(group, TrafficGroup::Customer | TrafficGroup::Upstream);
+            must(!is_of_all, "must be trunk, country or destination with a customer_id")
+        });
     }
 }
 

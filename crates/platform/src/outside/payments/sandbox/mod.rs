@@ -178,16 +178,20 @@ impl Sandbox {
 
     /// What the checkout page of an order shows, if the order exists.
     pub async fn checkout(&self, id: &str) -> Result<Option<CheckoutView>, DbError> {
+        self.view(&mut *self.db.read().await?, id).await
+    }
+
+    /// The same, on a connection of the caller.
+    pub async fn view(&self, conn: &mut Conn, id: &str) -> Result<Option<CheckoutView>, DbError> {
         // All ids are hexadecimal; this also keeps NUL, which no database stores, out of the query.
         if !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
         }
-        let mut reader = self.db.read().await?;
-        let Some(order) = store::order(&mut reader, id).await? else { return Ok(None) };
+        let Some(order) = store::order(conn, id).await? else { return Ok(None) };
         Ok(Some(CheckoutView {
             state: order.state_at(self.clock.now()),
             amount: order.amount(),
-            dispute: store::dispute_of_order(&mut reader, id).await?.map(|dispute| dispute.state),
+            dispute: store::dispute_of_order(conn, id).await?.map(|dispute| dispute.state),
             return_url: order.return_url,
         }))
     }
@@ -199,25 +203,22 @@ impl Sandbox {
 
     /// Ends an order once, as its payer chose, and enqueues the callbacks.
     pub async fn settle(&self, id: String, choice: Choice) -> Result<(), DbError> {
-        let (token, fingerprint) = (self.random_id(), self.fingerprint(&choice));
-        let work = (self.clone(), id, choice, token, fingerprint);
-        self.db
-            .tx(work, |conn, (sandbox, id, choice, token, fingerprint)| {
-                Box::pin(async move {
-                    if !store::settle(conn, id, choice, fingerprint.as_deref()).await? {
-                        return Ok(());
-                    }
-                    if let Choice::Paid { card, declines_later, .. } = choice {
-                        store::save_card(conn, id, token, card, *declines_later).await?;
-                    }
-                    sandbox.enqueue_callbacks(conn, id, choice.state()).await?;
-                    if let Choice::Paid { is_disputed: true, .. } = choice {
-                        sandbox.open_dispute(conn, id, &sandbox.random_id()).await?;
-                    }
-                    Ok::<_, DbError>(())
-                })
-            })
-            .await?;
+        let work = (self.clone(), id, choice);
+        self.db.tx(work, |conn, (sandbox, id, choice)| Box::pin(sandbox.settle_in(conn, id, choice))).await
+    }
+
+    /// The same, in a transaction of the caller.
+    pub async fn settle_in(&self, conn: &mut Conn, id: &str, choice: &Choice) -> Result<(), DbError> {
+        if !store::settle(conn, id, choice, self.fingerprint(choice).as_deref()).await? {
+            return Ok(());
+        }
+        if let Choice::Paid { card, declines_later, .. } = choice {
+            store::save_card(conn, id, &self.random_id(), card, *declines_later).await?;
+        }
+        self.enqueue_callbacks(conn, id, choice.state()).await?;
+        if let Choice::Paid { is_disputed: true, .. } = choice {
+            self.open_dispute(conn, id, &self.random_id()).await?;
+        }
         Ok(())
     }
 

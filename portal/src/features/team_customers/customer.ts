@@ -17,13 +17,6 @@ export function euros(text: string): Schema<'MoneyInput'> {
   return { amount: text.trim().replace(',', '.'), currency: 'EUR' };
 }
 
-/** The decimal text of an amount, for a field. */
-export function decimal(money: Amount): string {
-  const minor = Math.abs(money.amount_minor);
-  const sign = money.amount_minor < 0 ? '-' : '';
-  return `${sign}${Math.trunc(minor / 100)}.${String(minor % 100).padStart(2, '0')}`;
-}
-
 export function plus(money: Amount, minor: number): Amount {
   return { amount_minor: money.amount_minor + minor, currency: money.currency };
 }

@@ -73,8 +73,6 @@ export const dialogs = {
     reason: 'Reason',
     reasonHint: 'For the audit log; the customer does not see it.',
     label: 'Open customer’s portal',
-    blocked: 'The browser blocked the new tab.',
-    link: 'Open it here',
   },
   manager: {
     open: 'Assign account manager',

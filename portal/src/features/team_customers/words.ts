@@ -161,6 +161,7 @@ export const words = {
     amount: 'Amount',
     after: 'Balance after',
     reference: 'Reference',
+    kindOf: (kind: string) => (kind === 'topup' ? 'Top-up' : sentence(kind).replace(/\bvat\b/i, 'VAT')),
     empty: { title: 'No ledger entries', text: 'Nothing has changed the balance in this period.' },
   },
   invoices: {
@@ -241,5 +242,4 @@ export const words = {
     by: (name: string) => `by ${name}`,
     empty: 'No notes yet. Write down what the next colleague should know.',
   },
-  status: (status: string) => sentence(status),
 };

@@ -98,7 +98,11 @@ export function lines(of: Series[], measure: Measure, times: string[], name: (se
   const others = sorted.slice(SHOWN).flatMap((series) => series.points);
   if (others.length > 0) groups.push({ label: rest, points: others });
   return groups.map(({ label, points }) => {
-    const byTime = Map.groupBy(points, (point) => Date.parse(point.at));
+    const byTime = new Map<number, Point[]>();
+    for (const point of points) {
+      const at = Date.parse(point.at);
+      byTime.set(at, [...(byTime.get(at) ?? []), point]);
+    }
     return { label, values: times.map((at) => valueOf(byTime.get(Date.parse(at)), measure)) };
   });
 }

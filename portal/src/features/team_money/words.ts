@@ -7,6 +7,7 @@ export const words = {
     searching: 'Searching …',
     suggestions: 'Customers',
   },
+  showMore: 'Show more',
   filters: { status: 'Status', any: 'Any' },
   payments: {
     title: 'Payments',

@@ -26,7 +26,7 @@ export interface Sums {
 }
 
 /** More lines than these cannot be told apart. */
-const SHOWN = 6;
+const SHOWN = 5;
 const HOUR = 3_600_000;
 
 export function sums(points: Point[]): Sums {

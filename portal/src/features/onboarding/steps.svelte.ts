@@ -118,7 +118,3 @@ function banner(account?: Schema<'MyAccountResponse'>, onboarding?: Schema<'Onbo
 export function plainId(id: string): string {
   return id.replace(/^[a-z]+_/, '');
 }
-
-export function fromUnix(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
-}

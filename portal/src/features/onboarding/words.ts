@@ -136,8 +136,4 @@ export const words = {
     passed: 'You are past the waitlist.',
     declined: 'Your application was declined.',
   },
-
-  conflict: {
-    title: 'Somebody else saved a change meanwhile',
-  },
 } as const;

@@ -15,7 +15,8 @@ export const words = {
   unlimited: 'No limit',
   noInbound: 'Refused: no inbound URI',
   back: 'Trunks',
-  notApproved: 'Trunks can be changed once the account is approved.',
+  notApproved: 'This is possible once your account is approved.',
+  suspended: 'Your account is suspended: it can be read, but not changed.',
 
   tabs: { overview: 'Overview', connect: 'Connect', networks: 'Networks', numbers: 'Numbers' },
 
@@ -36,18 +37,6 @@ export const words = {
       'Where calls to the numbers of this trunk go, such as sip:pbx.example.com:5060. The called number replaces the user. A host outside the networks of the trunk needs the permission of our team.',
     isDefault: 'Default trunk',
     isDefaultHint: 'Numbers that are ordered by area code go to the default trunk.',
-  },
-  conflict: {
-    title: 'Somebody else changed this meanwhile',
-    text: 'Both versions are below. Keep yours and save again, or take theirs.',
-    field: 'Field',
-    mine: 'Yours',
-    theirs: 'Theirs',
-    keepMine: 'Keep mine',
-    takeTheirs: 'Take theirs',
-    empty: '–',
-    yes: 'Yes',
-    no: 'No',
   },
 
   remove: 'Delete trunk',
@@ -111,7 +100,6 @@ export const words = {
     hint: 'The same for every PBX: calls are authorized by the network that they come from. There is no registration.',
     server: 'SIP server',
     port: 'Port',
-    portValue: '5060, UDP or TCP',
     portGiven: (port: string) => `${port}, UDP or TCP`,
     auth: 'Authentication',
     authValue: 'By IP address, see Networks',

@@ -41,7 +41,6 @@ export const words = {
   empty: 'No API keys yet',
   emptyText: 'Create one for each program that calls the API.',
   onceTitle: (name: string) => `The secret of ${name}`,
-  onceText: 'Copy the secret now. It is not stored here and cannot be shown again.',
   secret: 'Secret',
   example: 'Try it',
   done: 'I have copied it',

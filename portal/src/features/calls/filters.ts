@@ -37,6 +37,8 @@ export function search(filters: Record<string, string>): string {
 /** Digits that the service accepts as the beginning of a number. */
 export const isDigits = (text: string): boolean => /^[ -]*(\+|0[ -]*0)?[ -]*[1-9]([ -]*[0-9]){0,14}[ -]*$/.test(text);
 
+export const digitsFault = (text: string): string | undefined => (isDigits(text) ? undefined : words.numberHint);
+
 /** Filters that would be refused are not sent; the field says why. */
 export function sendable<T extends { calling: string; called: string }>(filters: T): boolean {
   return [filters.calling, filters.called].every((text) => text.trim() === '' || isDigits(text));

@@ -34,7 +34,7 @@ export const words = {
     upstream_id: 'Upstream',
   },
   any: 'Any',
-  numberHint: 'Begin with the country code, such as +31.',
+  numberHint: 'Digits only, country code first.',
   legs: { termination: 'Outbound', origination: 'Inbound' },
   summary: {
     label: 'Summary of the calls below',
@@ -49,6 +49,7 @@ export const words = {
     counting: 'Adding up …',
     capped: 'The first 100,000 calls that match. Choose a shorter time for a full sum.',
     add: 'Add up all',
+    searching: 'Searching older calls …',
   },
   drawer: {
     title: 'Call',
@@ -140,9 +141,9 @@ export const words = {
     noTrunks: { title: 'No trunk yet', text: 'A call comes from a trunk. Create one first.', href: '/trunks', label: 'Open trunks' },
     called: 'Called number',
     calledHint: 'With the country code: +31201234567 or 0031201234567.',
-    calling: 'Caller (optional)',
+    calling: 'Caller',
     callingHint: 'As your switch would send it.',
-    at: 'Rate of another moment (optional)',
+    at: 'Rate of another moment',
     atHint: 'Not in the past. Balance and limits are those of now.',
     result: 'Result',
     allowed: 'The call would be allowed',

@@ -43,7 +43,8 @@ export const words = {
       since: 'Since',
     },
     empty: { title: 'No rate matches', text: 'Remove a filter, or look up the whole number above.' },
-    searching: 'None on this page of the search. Show more to search on.',
+    searching: 'Searching …',
+    anyCountry: 'Any',
   },
   diff: {
     title: 'Rate changes',

@@ -6,7 +6,6 @@ export const words = {
     placeholder: 'Name, email, number or id',
     clear: (name: string) => `Show all customers, not only ${name}`,
     loading: 'Loading …',
-    nobody: 'No customer found',
   },
   traffic: {
     title: 'Traffic',

@@ -50,7 +50,7 @@ export function seriesRange(defaults: { by: string; show: Measure }) {
     },
     zoom(start: string, end: string) {
       earlier = [...earlier, { from: query.from, to: query.to, interval: query.interval }];
-      Object.assign(query, { from: start, to: end, interval: '' });
+      Object.assign(query, { from: wholeHour(Math.floor, start), to: wholeHour(Math.ceil, end), interval: '' });
     },
     zoomOut() {
       const last = earlier.at(-1);
@@ -62,6 +62,9 @@ export function seriesRange(defaults: { by: string; show: Measure }) {
 }
 
 export type SeriesRange = ReturnType<typeof seriesRange>;
+
+const HOUR = 3_600_000;
+const wholeHour = (round: (n: number) => number, at: string) => new Date(round(Date.parse(at) / HOUR) * HOUR).toISOString();
 
 function startOfDay(at: Date): Date {
   if (dayZone() === 'UTC') return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()));

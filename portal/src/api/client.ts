@@ -3,7 +3,7 @@ import { QueryClient } from '@tanstack/svelte-query';
 import createClient from 'openapi-fetch';
 import { ProblemError } from './problem';
 import type { paths } from './schema';
-import { transport } from './transport';
+import { isOpen, transport } from './transport';
 import type { Method } from './types';
 
 function overTransport(request: Request): Promise<Response> {
@@ -12,7 +12,7 @@ function overTransport(request: Request): Promise<Response> {
     const copy = request.clone();
     if (token) copy.headers.set('Authorization', `Bearer ${token}`);
     return fetch(copy);
-  }, repeat);
+  }, { repeat, open: isOpen(new URL(request.url).pathname) });
 }
 
 const client = createClient<paths>({ baseUrl: '/v1', fetch: overTransport, cache: 'no-store' });

@@ -40,7 +40,7 @@ export async function upload<P extends PathWith<'post'>>(path: P, options: Uploa
         };
         request.send(form);
       }),
-    key !== undefined,
+    { repeat: key !== undefined },
   );
   const text = await response.text();
   return (text ? JSON.parse(text) : undefined) as Result<P, 'post'>;
@@ -51,7 +51,7 @@ export async function download<P extends PathWith<'get'>>(path: P, options: Opti
   const { path: inPath, query } = options as { path?: object; query?: object };
   const response = await transport(
     (token) => fetch(address(path, inPath, query), { headers: token ? { Authorization: `Bearer ${token}` } : {}, cache: 'no-store' }),
-    true,
+    { repeat: true },
   );
   save(await response.blob(), filename);
 }

@@ -144,6 +144,7 @@ export async function send<M extends 'post' | 'put' | 'patch' | 'delete', P exte
 
 /** Reads below these paths are fetched again: at once if they are shown, otherwise when they are next. */
 export function stale(...prefixes: string[]): void {
+  if (prefixes.some((prefix) => prefix === '/me' || prefix === '/account')) void session.loadUser().catch(() => {});
   void queries.invalidateQueries({
     predicate: ({ queryKey: [path] }) => typeof path === 'string' && prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)),
   });

@@ -9,27 +9,34 @@ const REPEATS_MS = [600, 1500, 3500];
 
 type Attempt = (token: string | undefined) => Promise<Response>;
 
-async function attempted(attempt: Attempt): Promise<Response> {
-  const token = session.token;
+/** These take no access token; a 401 of theirs is about what was typed, not about the session. */
+const OPEN = /^\/v1\/(auth\/(?!reauthenticate|sign-out)|admin\/2fa\/verify$|admin\/bootstrap$|beta\/signup$|signup$|portal$)/;
+export const isOpen = (pathname: string) => OPEN.test(pathname);
+
+const AWAY = { title: 'The service does not answer', detail: 'Nothing is lost. Try again in a moment.' };
+const SESSION_OVER = ['auth.token_expired', 'auth.token_invalid'];
+
+async function attempted(attempt: Attempt, open: boolean, renewals = 0): Promise<Response> {
+  const token = open ? undefined : session.token;
   let response: Response;
   try {
     response = await attempt(token);
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     away.noteFailure();
-    throw new ProblemError(0, { title: 'The service does not answer', detail: 'Nothing is lost. Try again in a moment.' });
-  }
-  if (response.status === 401 && token !== undefined) {
-    // Waits for a new token; where the session has ended, for the person to sign in again.
-    await session.renew(token);
-    return attempted(attempt);
+    throw new ProblemError(0, AWAY);
   }
   if (response.ok || response.status === 304) {
     away.noteAnswer();
     return response;
   }
   const problem = await problemOf(response);
-  if (problem.code === 'auth.reauthentication_required' && (await session.proveIdentity())) return attempted(attempt);
+  if (token !== undefined && problem.status === 401 && SESSION_OVER.includes(problem.code) && renewals < 3) {
+    // Waits for a new token; where the session has ended, for the person to sign in again.
+    await session.renew(token);
+    return attempted(attempt, open, renewals + 1);
+  }
+  if (problem.code === 'auth.reauthentication_required' && renewals < 3 && (await session.proveIdentity())) return attempted(attempt, open, renewals + 1);
   if (problem.code === 'auth.second_factor_required') session.requireSecondFactor();
   if (problem.away && problem.code !== 'upstream.unavailable') away.noteFailure();
   else away.noteAnswer();
@@ -37,10 +44,10 @@ async function attempted(attempt: Attempt): Promise<Response> {
 }
 
 /** `repeat`: a lost response may be asked for again, since the request has an Idempotency-Key. */
-export async function transport(attempt: Attempt, repeat: boolean): Promise<Response> {
+export async function transport(attempt: Attempt, { repeat, open = false }: { repeat: boolean; open?: boolean }): Promise<Response> {
   for (let failures = 0; ; failures++) {
     try {
-      return await attempted(attempt);
+      return await attempted(attempt, open);
     } catch (error) {
       const wait = REPEATS_MS[failures];
       if (!repeat || wait === undefined || !(error instanceof ProblemError) || !error.away || error.code === 'upstream.unavailable') throw error;

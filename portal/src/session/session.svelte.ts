@@ -103,7 +103,7 @@ class Session {
   }
 
   /** Takes the tokens of a sign-in. The refresh token goes into the cookie at once. */
-  async signedIn(tokens: Pick<Tokens, 'access_token' | 'refresh_token' | 'expires_at'>): Promise<void> {
+  async signedIn(tokens: Pick<Tokens, 'access_token' | 'refresh_token' | 'expires_at'> & { user?: { id: string } }): Promise<void> {
     const before = this.user?.id;
     await navigator.locks.request(LOCK, async () => {
       const response = await post('/auth/cookie', undefined, { refresh_token: tokens.refresh_token });
@@ -111,7 +111,7 @@ class Session {
       this.adopt(tokens.access_token, tokens.expires_at);
     });
     await this.loadUser();
-    this.userId = this.user?.id ?? '';
+    this.userId = this.user?.id ?? tokens.user?.id ?? '';
     this.tell();
     if (before && before !== this.user?.id) return location.assign('/');
     this.ended?.resolve(true);

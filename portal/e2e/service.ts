@@ -154,7 +154,7 @@ function started(env: Settings): Promise<ChildProcess> {
     let errors = '';
     child.stdout.on('data', (chunk: Buffer) => {
       said += chunk.toString();
-      if (/^Operations\s/m.test(said)) resolve(child);
+      if (/^\s*Operations\s/m.test(said)) resolve(child);
     });
     child.stderr.on('data', (chunk: Buffer) => (errors = `${errors}${chunk.toString()}`.slice(-4000)));
     child.on('error', reject);

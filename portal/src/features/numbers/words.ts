@@ -12,6 +12,7 @@ export const words = {
   allTrunks: 'All trunks',
   trunk: 'Trunk',
   country: 'Country',
+  allCountries: 'All countries',
   empty: 'No numbers yet',
   emptyText: 'Order a number to be called under.',
   emptyFiltered: 'No number matches',
@@ -173,6 +174,7 @@ export const words = {
     failed: 'Failed and refunded',
     cancelled: 'Cancelled and refunded',
     history: 'History',
+    historyTable: 'States of the order',
     historyColumns: { status: 'State', at: 'Since' },
     facts: {
       number: 'Number',

@@ -21,9 +21,16 @@ export function onboardingSteps() {
   const account = read('/me/account', () => ({}));
   const profile = read('/me/traffic-profile', () => ({}));
   const kyb = read('/me/kyb', () => ({}));
-  const card = read('/me/payment-method', () => ({}), { poll: CARD_POLL_MS });
+  const card = read('/me/payment-method', () => ({}));
   const waitlist = read('/me/waitlist', () => ({}));
   const intakes = list('/compliance/intakes', () => ({}), { limit: 20 });
+
+  // The payment provider decides about a card without an event.
+  $effect(() => {
+    if (card.data?.status !== 'completing' && card.data?.status !== 'pending_verification') return;
+    const timer = setInterval(() => void card.refetch(), CARD_POLL_MS);
+    return () => clearInterval(timer);
+  });
 
   const progress = $derived({
     email: (me.data?.user.email_verified_at ? 'done' : 'todo') as Progress,

@@ -9,6 +9,7 @@ export const words = {
   waiting: 'In progress',
   attention: 'Needs attention',
   save: 'Save',
+  edit: 'Edit',
   saved: 'Saved.',
 
   states: {
@@ -89,6 +90,7 @@ export const words = {
     notes: 'Notes',
     notesHint: 'Anything else that the team should know.',
     savedAt: 'Last saved',
+    none: 'None',
   },
 
   kyb: {

@@ -7,7 +7,7 @@ export const words = {
     label: 'Tickets',
     status: 'Status',
     priority: 'Priority',
-    waiting: 'Waiting for the team',
+    waiting: 'To answer',
     statuses: {
       open: 'New',
       pending_team: 'Customer replied',

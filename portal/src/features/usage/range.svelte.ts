@@ -32,7 +32,7 @@ export function seriesRange(defaults: { by: string; show: Measure }) {
     set to(value: string) { query.to = value; earlier = []; },
     get by() { return query.by; },
     set by(value: string) { query.by = value; },
-    get show() { return query.show as Measure; },
+    get show(): Measure { return query.show as Measure; },
     set show(value: string) { query.show = value; },
     get chosenInterval() { return query.interval; },
     set chosenInterval(value: string) { query.interval = value; },

@@ -1,5 +1,5 @@
 // Texts of the customer list and of a customer's page. Dialogs have theirs in `dialogs.ts`.
-import { count, sentence } from '$format';
+import { count } from '$format';
 
 export const words = {
   title: 'Customers',
@@ -162,7 +162,22 @@ export const words = {
     amount: 'Amount',
     after: 'Balance after',
     reference: 'Reference',
-    kindOf: (kind: string) => (kind === 'topup' ? 'Top-up' : sentence(kind).replace(/\bvat\b/i, 'VAT')),
+    kinds: {
+      topup: 'Top-up',
+      refund: 'Refund',
+      dispute: 'Dispute',
+      dispute_release: 'Dispute released',
+      chargeback: 'Chargeback',
+      credit: 'Credit',
+      correction: 'Correction',
+      call: 'Calls',
+      number_order: 'Number order',
+      number_renewal: 'Number renewal',
+      number_refund: 'Number refund',
+      invoice_vat: 'VAT of invoice',
+      invoice_void: 'Voided invoice',
+      credit_note: 'Credit note',
+    },
     empty: { title: 'No ledger entries', text: 'Nothing has changed the balance in this period.' },
   },
   invoices: {

@@ -69,7 +69,7 @@ export const words = {
     tooLarge: (name: string) => `${name} is larger than 16 MiB.`,
     count: (count: number) => (count === 0 ? 'No documents yet.' : count === 1 ? '1 document was uploaded.' : `${count} documents were uploaded.`),
     statuses: {
-      not_verified: { label: 'Not verified', text: 'The VAT id was not checked yet. Invoices have VAT where the table of your country says so.' },
+      not_verified: { label: 'Not verified', text: 'The VAT id was not checked yet. Until it is confirmed, invoices have VAT like those of a company without one.' },
       pending: { label: 'Being checked', text: 'The check is running, or the team reviews the evidence.' },
       valid: { label: 'Valid', text: 'The VAT id was confirmed. Invoices to other EU countries are reverse charge.' },
       invalid: { label: 'Not confirmed', text: 'The VAT id was not confirmed. Correct it, or upload evidence.' },
@@ -93,10 +93,8 @@ export const words = {
     quotas: 'Zone quotas',
     quotasHint: 'How many calls the account can have at the same time in each zone. The team sets them; open a ticket for more.',
     quotasLabel: 'Zone quotas',
-    zone: 'Zone',
-    inUse: 'In use',
+    zone: 'Live calls by zone',
     peak: 'Peak today',
-    limit: 'Limit',
     noZones: 'There are no zones',
     balance: 'Balance limits',
     balanceHint: 'The team sets them.',
@@ -118,6 +116,10 @@ export const words = {
     mailed: 'Also by mail',
     mailedHint: 'Choose which of the urgent notifications you get by mail, too.',
     others: 'In the portal only',
+    described: {
+      'rates.changed': 'Prices have changed or are about to.',
+      'kyb.rejected': 'The documents of the company were rejected.',
+    } as Record<string, string>,
     othersHint: 'Some of them, such as replies to tickets, have a mail of their own that cannot be switched off.',
   },
 } as const;

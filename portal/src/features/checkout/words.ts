@@ -26,6 +26,13 @@ export const words = {
       cancelled: 'This checkout was closed without a card.',
     },
   },
+  bank: {
+    title: 'As the bank of the card',
+    hint: 'What a bank could do with this payment. A dispute freezes the amount at once; the decision is final.',
+    dispute: 'Dispute this payment',
+    win: 'Decide for the merchant',
+    lose: 'Take the payment back',
+  },
   missing: 'There is no such checkout',
   missingText: 'It may have expired. Start again from the portal.',
   home: 'Go to the portal',

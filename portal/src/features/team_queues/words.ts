@@ -104,8 +104,8 @@ export const words = {
     },
     incomplete: 'Not everything is done yet. You can approve all the same.',
     next: 'Next signup',
-    keys: 'Keys: a approves, r declines',
-    keysSwitch: 'Use single keys',
+    keys: 'a approves, r declines.',
+    keysSwitch: 'Decide by single keys',
   },
   dunning: {
     title: 'Dunning',

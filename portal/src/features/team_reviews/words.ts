@@ -43,7 +43,6 @@ export const words = {
     openPdf: 'Open PDF',
     alt: (kind: string) => `Preview of ${sentence(kind).toLowerCase()}`,
     noPreview: 'The preview could not be loaded. Open the file instead.',
-    facts: (size: string) => size,
     accept: 'Accept',
     reject: 'Reject',
     undo: 'Reset verdict',
@@ -89,8 +88,8 @@ export const words = {
       rejected: 'These documents were rejected.',
       open: 'The customer has not submitted these documents.',
     },
-    keys: 'Keys: a approves, r rejects, m requests more',
-    keysSwitch: 'Use single keys',
+    keys: 'a approves, r rejects, m requests more documents.',
+    keysSwitch: 'Decide by single keys',
     left: (waiting: number) => `${count(waiting)} more to review`,
   },
 };

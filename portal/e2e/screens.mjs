@@ -40,7 +40,7 @@ const LOOKS = {
 };
 
 const screens = JSON.parse(readFileSync(new URL('../dist/screens.json', import.meta.url), 'utf8'));
-const paths = (Array.isArray(screens) ? screens : screens.screens).map((screen) => (typeof screen === 'string' ? screen : screen.path));
+const paths = screens.map((screen) => screen.path ?? screen);
 
 async function idOf(read, list) {
   const page = await read(list);
@@ -88,7 +88,7 @@ for (const [look, options] of Object.entries(LOOKS)) {
       }
       await page.goto(address);
       await settled(page).catch((error) => problems.push(`${look} ${address}: ${error.message.split('\n')[0]}`));
-      const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      const isWide = await page.evaluate((width) => document.documentElement.scrollWidth > width, options.viewport.width);
       if (isWide) problems.push(`${look} ${address}: wider than the screen`);
       await page.screenshot({ path: join(folder, `${nameOf(path)}.${look}.png`), fullPage: true });
     }

@@ -77,7 +77,7 @@ test('the dashboards of the service and of security show what happened', async (
   await expect(page.getByText('95th percentile')).toBeVisible();
   await expect(page.getByRole('figure')).toBeVisible();
   await expectAccessible(page);
-  await page.getByLabel('Period').selectOption('Last hour, by minute');
+  await page.getByLabel('Period').selectOption('Last hour');
   await expect(page).toHaveURL(/window=1h/);
   await page.getByRole('button', { name: 'Show as table' }).click();
   await expect(page.getByRole('region', { name: 'Requests and errors' }).getByRole('row').nth(1)).toBeVisible();

@@ -7,6 +7,10 @@ export type Row = Schema<'Margin'>;
 export type Group = Schema<'MarginGroup'>;
 export type Sort = keyof typeof words.margin.sorts;
 
+/** One decimal always, so that a column of shares lines up. */
+const oneDecimal = new Intl.NumberFormat(undefined, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 });
+export const share = (row: Row) => (row.margin_pct === null ? words.margin.unknown : oneDecimal.format(row.margin_pct / 100));
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_DAYS = 30;
 

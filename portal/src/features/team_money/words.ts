@@ -1,7 +1,7 @@
 export const words = {
   customer: {
     label: 'Customer',
-    placeholder: 'Name, email or number',
+    placeholder: 'Name or email',
     clear: 'Clear customer',
     none: 'No customer found.',
     searching: 'Searching …',

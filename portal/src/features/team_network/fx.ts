@@ -15,3 +15,12 @@ export function inverse(rate: string): string {
   const value = Number(rate);
   return value > 0 ? (1 / value).toFixed(6) : '';
 }
+
+/** At least four decimals, so that a column of rates lines up. */
+export function aligned(rate: string): string;
+export function aligned(rate: string | undefined): string | undefined;
+export function aligned(rate: string | undefined): string | undefined {
+  if (rate === undefined) return undefined;
+  const [whole, fraction = ''] = rate.split('.');
+  return `${whole}.${fraction.padEnd(4, '0')}`;
+}

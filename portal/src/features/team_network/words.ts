@@ -91,7 +91,7 @@ export const words = {
     merge: 'Stay',
     mergeHint: 'The file is a change to the deck.',
     file: 'Rate deck (CSV)',
-    fileHint: 'Drop a file here. Up to 256 MiB and two million rows. Nothing changes before you apply it.',
+    fileHint: 'Up to 256 MiB and two million rows. Nothing changes before you apply it.',
     notCsv: 'This is a spreadsheet. Save it as CSV and drop that file.',
     pull: 'Pull from URL',
     pullTitle: 'Pull the deck from its URL?',
@@ -128,6 +128,7 @@ export const words = {
     steps: { file: 'Choose file', dryRun: 'Dry run', apply: 'Apply' },
   },
   sheet: {
+    file: 'File',
     title: 'Columns of the file',
     used: 'used',
     ignored: 'ignored',

@@ -1,4 +1,5 @@
 export const words = {
+  team: 'The team',
   people: {
     title: 'Team',
     lead: 'Who works for the operator. Admins may do everything; support reads, answers tickets and writes notes.',
@@ -60,10 +61,11 @@ export const words = {
     actors: { customer: 'A customer', admin: 'A team member', system: 'The service', webhook: 'A provider webhook' },
     outcomes: { success: 'Success', failure: 'Failure' },
     nobody: 'Nobody signed in',
-    columns: { at: 'Time', action: 'Action', who: 'Who', customer: 'Customer', changes: 'Changes', outcome: 'Outcome' },
+    columns: { at: 'Time', action: 'Action', who: 'Who', customer: 'Customer', outcome: 'Outcome' },
     empty: { title: 'No entry yet', text: 'Every change appears here.' },
     emptyFiltered: { title: 'No entry matches', text: 'Widen the period or clear a filter.' },
-    changes: (n: number) => (n === 1 ? '1 field' : `${n} fields`),
+    change: ({ field, before, after }: { field: string; before: string; after: string }) => `${field}: ${before} → ${after}`,
+    changes: (n: number) => `${n} fields changed`,
     entry: 'Entry',
     who: 'Who',
     actorLabel: 'Done by',
@@ -88,7 +90,7 @@ export const words = {
     title: 'Service',
     lead: 'Requests, errors and response times of the API on all nodes, and work that needs attention.',
     window: 'Period',
-    windows: { '1h': 'Last hour, by minute', '24h': 'Last 24 hours, by hour', '7d': 'Last 7 days, by hour' },
+    windows: { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days' },
     stats: {
       requests: 'Requests',
       errors: 'Errors',
@@ -123,7 +125,7 @@ export const words = {
     title: 'Security',
     lead: 'Failed sign-ins, lockouts, exceeded rate limits, reused tokens and impersonations.',
     stats: {
-      factor: 'Admins with second factor',
+      factor: 'Admins with 2FA',
       of: (some: string, all: string) => `${some} of ${all}`,
       failed: 'Failed sign-ins',
       lastDay: 'last 24 hours',

@@ -42,3 +42,14 @@ export const about = (money: ExactMoney): number => Number(money.amount);
 function minorDigits(currency: string): number {
   return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
 }
+
+/** Decimal places of the longest of these amounts, two at least. */
+export function places(amounts: (ExactMoney | null | undefined)[]): number {
+  return Math.max(2, ...amounts.map((money) => money?.amount.split('.')[1]?.length ?? 0));
+}
+
+/** The same amount with as many decimal places, so that a column of amounts is aligned. */
+export function padded(money: ExactMoney, length: number): ExactMoney {
+  const [whole = '0', fraction = ''] = money.amount.split('.');
+  return { ...money, amount: `${whole}.${fraction.padEnd(length, '0')}` };
+}

@@ -102,7 +102,7 @@ export const words = {
     since: 'in force since',
     perMinute: 'a minute',
     talked: 'Duration from answer to end; every started second counts',
-    minimum: (seconds: number) => `At least ${seconds} s are billed`,
+    minimum: (seconds: number) => `Minimum of ${seconds} s`,
     noMinimum: 'No minimum duration',
     increment: (seconds: number) => (seconds === 1 ? 'Billed by the second' : `Rounded up to whole steps of ${seconds} s`),
     seconds: (n: number) => `${n} s`,

@@ -30,6 +30,7 @@ export const words = {
     minimum <= increment ? `in steps of ${increment} s` : `at least ${minimum} s, then in steps of ${increment} s`,
   list: {
     title: 'All rates',
+    caption: 'Rates by prefix',
     q: 'Destination contains',
     prefix: 'Prefix begins with',
     country: 'Country',

@@ -3,7 +3,7 @@ export const words = {
   anyUpstream: 'Any upstream',
   customer: {
     label: 'Customer',
-    placeholder: 'Name, email, number or id',
+    placeholder: 'Name or email',
     clear: (name: string) => `Show all customers, not only ${name}`,
     loading: 'Loading …',
   },
@@ -19,11 +19,8 @@ export const words = {
     columns: {
       state: 'State',
       customer: 'Customer',
-      from: 'From',
-      to: 'To',
-      destination: 'Destination',
-      upstream: 'Upstream',
-      edge: 'Switch',
+      numbers: 'From, to',
+      route: 'Destination, upstream',
       duration: 'Duration',
       reserved: 'Reserved',
       action: 'Action',
@@ -43,7 +40,7 @@ export const words = {
     caption: 'Calls of all customers',
     empty: { title: 'No calls yet', text: 'Calls appear here once they are over. They need an upstream with rates and a customer with a trunk.', href: '/team/upstreams', label: 'Open upstreams' },
     noMatch: { title: 'No call matches', text: 'Widen the time, or remove a filter.' },
-    columns: { started: 'Started', customer: 'Customer', from: 'From', to: 'To', upstream: 'Upstream', result: 'Result', duration: 'Duration', charge: 'Charge', cost: 'Cost', margin: 'Margin' },
+    columns: { started: 'Started', customer: 'Customer, upstream', numbers: 'From, to', result: 'Result', duration: 'Duration', charge: 'Charge', cost: 'Cost', margin: 'Margin' },
     numbers: 'A number is found fastest together with a customer.',
   },
   call: {

@@ -1,6 +1,6 @@
 // What journeys share: a service with people in it, and what must hold on every screen.
 import { AxeBuilder } from '@axe-core/playwright';
-import { test as base, expect, type APIRequestContext, type Page } from '@playwright/test';
+import { test as base, expect, type APIRequestContext, type APIResponse, type Page } from '@playwright/test';
 import { copyData, emptyData, Service, type Data, type Settings } from './service';
 
 export { expect };
@@ -79,10 +79,21 @@ export const test = base.extend<Options & { service: Service; console: void }, {
 export async function signInAs(page: Page, email: string, path = '/', password = PASSWORD): Promise<void> {
   const signedIn = await page.request.post('/v1/auth/sign-in', { data: { email, password } });
   expect(signedIn.ok(), `sign-in of ${email}`).toBe(true);
-  const { refresh_token } = await signedIn.json();
-  const origin = new URL(signedIn.url()).origin;
+  await openWith(page, signedIn, path);
+}
+
+/** Signs in with the link of the newest mail to this address, such as that of an invitation. */
+export async function signInByLink(page: Page, service: Service, email: string, path = '/'): Promise<void> {
+  const token = /magic-link#token=([\w-]+)/.exec(await service.mail(email, 'magic-link'))?.[1];
+  await openWith(page, await page.request.post('/v1/auth/magic-link/redeem', { data: { token } }), path);
+}
+
+/** Keeps the session of these tokens as the portal does, in place of any other. */
+async function openWith(page: Page, tokens: APIResponse, path: string): Promise<void> {
+  const { refresh_token } = await tokens.json();
+  const origin = new URL(tokens.url()).origin;
   const stored = await page.request.post('/v1/auth/cookie', { data: { refresh_token }, headers: { Origin: origin } });
-  expect(stored.ok(), `session of ${email}`).toBe(true);
+  expect(stored.ok(), 'session').toBe(true);
   await page.goto(path);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 }

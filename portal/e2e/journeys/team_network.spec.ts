@@ -53,13 +53,13 @@ test('an upstream is created, its deck is tried, corrected and applied, and call
   await expectAccessible(page);
 
   await page.goto(address);
-  const history = page.getByRole('region', { name: 'Imports' }).last();
+  const history = page.getByRole('region', { name: 'Imports, newest first' });
   await expect(history.getByRole('row')).toHaveCount(4);
   await page.getByRole('link', { name: 'See its rates' }).click();
   await expect(page.getByRole('region', { name: 'Upstream rates' })).toContainText('468');
 
   await page.goto('/team/routes?number=%2B46812345678');
-  const first = page.getByRole('region', { name: 'Route ladder' }).last().getByRole('row').nth(1);
+  const first = page.getByRole('region', { name: 'Upstreams, cheapest first' }).getByRole('row').nth(1);
   await expect(first).toContainText('Nordic Transit');
   await expect(first).toContainText('First route');
 });
@@ -117,7 +117,7 @@ test('a disabled upstream drops out of the routes, with the reason', async ({ pa
 test('rates are found by upstream, prefix and destination, and the address keeps it', async ({ page }) => {
   await signInAs(page, people.admin, '/team/rates');
   await page.getByLabel('Prefix begins with').fill('316');
-  await page.getByLabel('Upstream').selectOption({ label: 'Baltic Transit' });
+  await page.getByLabel('Upstream', { exact: true }).selectOption({ label: 'Baltic Transit' });
   await expect(page).toHaveURL(/prefix=316/);
   const table = page.getByRole('region', { name: 'Upstream rates' });
   await expect(table.getByRole('row').nth(1)).toContainText('Netherlands mobile');

@@ -113,6 +113,7 @@ export const words = {
     total: 'Total',
     id: 'Id',
     lines: 'Lines',
+    linesRows: 'Lines of the invoice',
     line: 'Description',
     net: 'Net',
     note: 'Credit note',
@@ -141,6 +142,7 @@ export const words = {
     lead: 'Money that the team gives to customers or takes back, and requests that wait for a second admin.',
     create: 'Credit a customer',
     requests: 'Requests for a second admin',
+    requestsRows: 'Requests, newest first',
     requestsHint: 'larger credits and credit lines',
     columns: {
       at: 'Requested',
@@ -239,6 +241,7 @@ export const words = {
     total: 'Total',
     none: { customer: 'Without customer', destination: 'Without destination', upstream: 'Without upstream', day: 'Without day' },
     table: (by: string) => `Margin by ${by}`,
+    rows: (by: string) => `Margin, one row for each ${by}`,
     empty: { title: 'No call in this period', text: 'Widen the period.' },
     loading: (n: string) => `${n} rows so far …`,
     unknown: '–',

@@ -111,6 +111,7 @@ export const words = {
     ready: 'The file has no errors. This is what it would change:',
     faulty: 'Correct the file and drop it again. A file with any error changes nothing.',
     history: 'Imports',
+    historyRows: 'Imports, newest first',
     historyEmpty: { title: 'No import yet', text: 'Drop a rate deck above to start with a dry run.' },
     columns: {
       at: 'Requested',
@@ -226,6 +227,7 @@ export const words = {
     noRoute: 'No upstream would take a call to this number now, so calls to it are refused.',
     kept: (n: number) => (n === 1 ? '1 route' : `${n} routes`),
     ladder: 'Route ladder',
+    ladderRows: 'Upstreams, cheapest first',
     ladderHint: 'cheapest first; a call tries the routes in this order',
     columns: {
       rank: 'Order',

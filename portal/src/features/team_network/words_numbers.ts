@@ -54,6 +54,7 @@ export const fx = {
   lead: 'What one euro was worth on a day. The newest day converts what upstreams charge into sell rates.',
   set: 'Set rates',
   asOf: 'Rates as of',
+  rows: 'Rates by currency',
   current: (date: string) => `Rates of ${date}`,
   columns: { currency: 'Currency', value: '1 EUR is', inverse: 'One unit in EUR', change: 'Change' },
   empty: { title: 'No exchange rates', text: 'Upstreams that charge in another currency than EUR do not sell without one.' },

@@ -6,6 +6,7 @@ export const words = {
   lead: 'Find a customer by company, email, number, IP address or id.',
   customer: 'Customer',
   none: '–',
+  actions: 'Actions',
   yes: 'Yes',
   no: 'No',
   euro: 'EUR',

@@ -1,6 +1,7 @@
 export const words = {
   any: 'Any',
   none: '–',
+  actions: 'Actions',
   tickets: {
     title: 'Tickets',
     lead: 'What customers ask. The one that waits longest comes first.',

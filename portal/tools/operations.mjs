@@ -4,22 +4,24 @@ import { readFileSync, readdirSync } from 'node:fs';
 const { paths } = JSON.parse(readFileSync('../openapi.json', 'utf8'));
 const excused = JSON.parse(readFileSync('operations.json', 'utf8'));
 
-const source = readdirSync('src', { recursive: true, withFileTypes: true })
+const files = readdirSync('src', { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && /\.(svelte|ts)$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
-  .map((entry) => readFileSync(`${entry.parentPath}/${entry.name}`, 'utf8'))
-  .join('\n');
+  .map((entry) => readFileSync(`${entry.parentPath}/${entry.name}`, 'utf8'));
 
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
-/** The path as a literal; for a change, after the name of its method in the same call. */
+/** The path as a literal: in a read, after the method of a change, or in a file that sends to a `path` it was given. */
 function isUsed(method, path) {
   const literal = `['"\`](?:/v1)?${quoted(path)}['"\`]`;
-  if (method === 'get') {
-    return new RegExp(`(?:\\b(?:read|list|download|rows(?:<[^>]*>)?|fetch)\\(\\s*|'get',\\s*|: \\s*|[?=]\\s*|\\(\\s*)${literal}`).test(source);
-  }
-  if (new RegExp(`'${method}',\\s*(?:[^'"\`()]*[?:]\\s*)*${literal}`).test(source)) return true;
-  if (method === 'post' && new RegExp(`\\b(?:upload|post)\\(\\s*${literal}`).test(source)) return true;
-  return new RegExp(`${literal}, \\{ method: '${method.toUpperCase()}'`).test(source);
+  const forms =
+    method === 'get'
+      ? [`\\b(?:read|list|download|fetch)\\([^;]{0,160}?${literal}`, `'get',[^;]{0,160}?${literal}`, `(?:rows<[^\\n]*>|fetch)\\(${literal}`]
+      : [`'${method}',[^;]{0,160}?${literal}`, `${literal}, \\{ method: '${method.toUpperCase()}'`];
+  if (method === 'post') forms.push(`\\b(?:upload|post)\\(\\s*${literal}`);
+  const direct = new RegExp(forms.join('|'));
+  const given = new RegExp(method === 'get' ? '\\b(?:read|list)\\(\\s*path\\b' : `'${method}', path\\b`);
+  const mentioned = new RegExp(literal);
+  return files.some((text) => direct.test(text) || (given.test(text) && mentioned.test(text)));
 }
 
 const faults = [];

@@ -50,7 +50,7 @@ export { default as Time } from './Time.svelte';
 export { useClock } from './clock.svelte';
 export { countries } from './countries';
 export { css } from './css';
-export { presetRange, type Preset } from './Period.svelte';
+export { presetRange, type Preset } from './periods';
 export { theme, type Theme } from './theme.svelte';
 export { tip } from './tip';
 export { toast, type Tone } from './toast.svelte';

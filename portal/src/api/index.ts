@@ -1,0 +1,151 @@
+// Data of the service for screens: reads that stay current, lists by cursor, changes, files.
+import { createInfiniteQuery, createQuery } from '@tanstack/svelte-query';
+import { session } from '../session/session.svelte';
+import { ask, queries, type Reply } from './client';
+import { asProblem, type ProblemError } from './problem';
+import type { ListPath, Options, PathWith, Result, Row, SendOptions } from './types';
+
+export { ProblemError, asProblem } from './problem';
+export { download, openLink, upload } from './files';
+export { ask } from './client';
+export type { ListPath, Options, PathWith, Result, Row, Schema } from './types';
+
+export type Read<T> = {
+  readonly data: T | undefined;
+  readonly error: ProblemError | undefined;
+  readonly pending: boolean;
+  readonly fetching: boolean;
+  readonly etag: string | undefined;
+  refetch(): Promise<void>;
+};
+
+export type List<R> = {
+  readonly rows: R[];
+  readonly error: ProblemError | undefined;
+  readonly pending: boolean;
+  readonly fetching: boolean;
+  readonly more: boolean;
+  readonly loadingMore: boolean;
+  loadMore(): void;
+  refetch(): Promise<void>;
+};
+
+type Asked = { path?: object | undefined; query?: object | undefined };
+const keyOf = (path: string, asked: Asked | null) => [path, asked?.path ?? {}, asked?.query ?? {}];
+
+/** What was shown before stays while a filter changes, but never the data of another resource. */
+function previous<T>(asked: Asked | null) {
+  const resource = JSON.stringify(asked?.path ?? {});
+  return (data: T | undefined, query: { queryKey: readonly unknown[] } | undefined) =>
+    query && JSON.stringify(query.queryKey[1]) === resource ? data : undefined;
+}
+
+/** Polling stops while nobody is at the screen, so that an idle session can end. */
+const every = (poll: number | undefined) => () => (poll && !session.idle ? poll : false);
+
+/** One resource, current as long as the screen is shown. `null` while its parameters are not known yet. */
+export function read<P extends PathWith<'get'>>(
+  path: P,
+  options: () => Options<P, 'get'> | null = () => ({}) as Options<P, 'get'>,
+  settings: { poll?: number } = {},
+): Read<Result<P, 'get'>> {
+  const query = createQuery(
+    () => {
+      const asked = options() as Asked | null;
+      return {
+        queryKey: keyOf(path, asked),
+        enabled: asked !== null,
+        queryFn: async ({ signal }: { signal: AbortSignal }) => {
+          const { body, etag } = await ask('get', path, { ...asked, signal });
+          return { body: body as Result<P, 'get'>, etag };
+        },
+        placeholderData: previous<{ body: Result<P, 'get'>; etag: string | undefined }>(asked),
+        refetchInterval: every(settings.poll),
+      };
+    },
+    () => queries,
+  );
+  return {
+    get data() { return query.data?.body; },
+    get error() { return query.error ? asProblem(query.error) : undefined; },
+    get pending() { return query.isPending; },
+    get fetching() { return query.isFetching; },
+    get etag() { return query.data?.etag; },
+    refetch: async () => void (await query.refetch()),
+  };
+}
+
+type Page = { data?: unknown[]; items?: unknown[]; rows?: unknown[]; meta?: { next_cursor?: string | null }; next_cursor?: string | null };
+
+/** A list by cursor, whatever its envelope is called. */
+export function list<P extends ListPath>(
+  path: P,
+  options: () => Options<P, 'get'> | null = () => ({}) as Options<P, 'get'>,
+  settings: { limit?: number; poll?: number } = {},
+): List<Row<P>> {
+  const query = createInfiniteQuery(
+    () => {
+      const asked = options() as Asked | null;
+      return {
+        queryKey: [...keyOf(path, asked), 'list', settings.limit ?? 50],
+        enabled: asked !== null,
+        queryFn: async ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) => {
+          const query = { limit: settings.limit ?? 50, ...asked?.query, cursor: pageParam };
+          return (await ask('get', path, { path: asked?.path, query, signal })).body as Page;
+        },
+        initialPageParam: undefined as string | undefined,
+        getNextPageParam: (page: Page) => page.meta?.next_cursor ?? page.next_cursor ?? undefined,
+        placeholderData: previous<{ pages: Page[]; pageParams: (string | undefined)[] }>(asked),
+        refetchInterval: every(settings.poll),
+      };
+    },
+    () => queries,
+  );
+  const rows = joinedRows(() => query.data?.pages);
+  return {
+    get rows() { return rows() as Row<P>[]; },
+    get error() { return query.error ? asProblem(query.error) : undefined; },
+    get pending() { return query.isPending; },
+    get fetching() { return query.isFetching; },
+    get more() { return query.hasNextPage; },
+    get loadingMore() { return query.isFetchingNextPage; },
+    loadMore: () => void query.fetchNextPage(),
+    refetch: async () => void (await query.refetch()),
+  };
+}
+
+/** Joins the pages once for each answer, not once for each look at the rows. */
+function joinedRows(pages: () => Page[] | undefined): () => unknown[] {
+  let known: Page[] | undefined;
+  let rows: unknown[] = [];
+  return () => {
+    const now = pages();
+    if (now !== known) {
+      known = now;
+      rows = (now ?? []).flatMap((page) => page.data ?? page.items ?? page.rows ?? []);
+    }
+    return rows;
+  };
+}
+
+/** A change. `key` becomes the Idempotency-Key, `etag` the If-Match. */
+export async function send<M extends 'post' | 'put' | 'patch' | 'delete', P extends PathWith<M>>(
+  method: M,
+  path: P,
+  options: SendOptions<P, M> = {} as SendOptions<P, M>,
+): Promise<Result<P, M>> {
+  const { key, etag, ...asked } = options as Asked & { body?: unknown; key?: string; etag?: string };
+  const headers: Record<string, string> = {};
+  if (key) headers['Idempotency-Key'] = key;
+  if (etag) headers['If-Match'] = etag;
+  const reply: Reply = await ask(method, path, { ...asked, headers });
+  return reply.body as Result<P, M>;
+}
+
+/** Reads below these paths are fetched again: at once if they are shown, otherwise when they are next. */
+export function stale(...prefixes: string[]): void {
+  if (prefixes.some((prefix) => prefix === '/me' || prefix === '/account')) void session.loadUser().catch(() => {});
+  void queries.invalidateQueries({
+    predicate: ({ queryKey: [path] }) => typeof path === 'string' && prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)),
+  });
+}

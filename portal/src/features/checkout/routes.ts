@@ -1,0 +1,5 @@
+import type { Route } from '$router';
+
+export const routes: Route[] = [
+  { path: '/checkout/{order_id}', title: 'Checkout', who: 'anyone', load: () => import('./Checkout.svelte') },
+];

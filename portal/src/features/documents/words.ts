@@ -1,0 +1,93 @@
+import { sentence } from '$format';
+
+const kinds: Record<string, { label: string; hint?: string }> = {
+  company_registration: {
+    label: 'Company registration',
+    hint: 'An extract of the trade register, not older than three months.',
+  },
+  proof_of_address: {
+    label: 'Proof of address',
+    hint: 'A utility bill or bank statement with the name and address of the company.',
+  },
+  director_id: { label: 'Identity document of a director', hint: 'Passport or identity card, both sides.' },
+  ubo_declaration: { label: 'Declaration of beneficial owners' },
+  tax_certificate: { label: 'Tax certificate' },
+  other: { label: 'Other document' },
+};
+
+export const words = {
+  title: 'Documents',
+  one: 'Documents of a review',
+  lead: 'Documents that the team reviews: for the verification of your company, and for numbers that need them.',
+  list: 'Document reviews',
+  empty: 'No documents are needed',
+  emptyText: 'A review opens here when you order a number that needs documents.',
+  orderNumber: 'Order a number',
+
+  kind: (kind: string) => kinds[kind]?.label ?? sentence(kind),
+  kindHint: (kind: string) => kinds[kind]?.hint,
+
+  columns: { purpose: 'For', state: 'State', documents: 'Documents', updated: 'Last change' },
+  purposes: { kyb: 'Company verification', regulatory_did: 'Number order' },
+  statuses: {
+    draft: 'Documents missing',
+    more_info_requested: 'More documents needed',
+    submitted: 'Submitted',
+    under_review: 'Under review',
+    approved: 'Approved',
+    rejected: 'Rejected',
+  },
+  verdicts: { pending: 'Not reviewed', accepted: 'Accepted', rejected: 'Rejected' },
+  complete: (have: number, need: number) => `${have} of ${need} required`,
+
+  back: 'Documents',
+  titleKyb: 'Company verification',
+  titleOrder: 'Documents of a number order',
+  facts: {
+    purpose: 'For',
+    state: 'State',
+    order: 'Order',
+    opened: 'Opened',
+    submitted: 'Submitted',
+    reviewed: 'Reviewed',
+    deadline: 'Submit before',
+  },
+  viewOrder: 'View order',
+  reviewerNote: 'Note of the reviewer',
+  inOnboarding: 'The documents of your company are uploaded in onboarding.',
+  openOnboarding: 'Open onboarding',
+  stages: {
+    draft: 'Upload every required document, then submit them for review.',
+    more_info_requested: 'The team needs more. Replace what was rejected, then submit again.',
+    submitted: 'The documents are submitted. You get a mail when the team has decided.',
+    under_review: 'The team is reviewing the documents. You get a mail when it has decided.',
+    approved: 'The documents are approved. There is nothing left to do.',
+    rejected: 'The documents were rejected. This decision is final.',
+  },
+  deadlineText: 'If nothing is submitted by then, the order fails and is refunded in full.',
+
+  required: 'Required documents',
+  requiredHint: 'PDF, JPEG or PNG, at most 16 MB each. Every file is saved as soon as it is uploaded.',
+  additional: 'Other documents',
+  another: 'Add another file',
+  addOther: 'Add another kind of document',
+  additionalKind: 'Kind of document',
+  documents: 'Documents',
+  noDocuments: 'No documents were uploaded.',
+  drop: (kind: string) => `Add ${kind.charAt(0).toLowerCase()}${kind.slice(1)}`,
+  missing: 'Missing',
+  present: 'Uploaded',
+  uploading: (name: string) => `Uploading ${name}`,
+  uploaded: (name: string) => `${name} is uploaded.`,
+  tooLarge: (name: string) => `${name} is larger than 16 MB. Choose a smaller file.`,
+  dismiss: 'Dismiss',
+  remove: 'Delete',
+  removeTitle: (name: string) => `Delete ${name}?`,
+  removeText: 'The file is removed from this review. You can upload another one while the review is open.',
+  removed: (name: string) => `${name} was deleted.`,
+  rejectReason: 'Reason',
+
+  submit: 'Submit for review',
+  submitMissing: (missing: string[]) => `Upload first: ${missing.join(', ')}.`,
+  submitted: 'The documents are submitted.',
+} as const;

@@ -1,0 +1,3 @@
+export function rolesOf(admin: boolean, support: boolean): ('admin' | 'support')[] {
+  return [...(admin ? (['admin'] as const) : []), ...(support ? (['support'] as const) : [])];
+}

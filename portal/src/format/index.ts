@@ -1,0 +1,128 @@
+// How values look everywhere. Money comes from its exact decimal text, never from a float.
+import type { Schema } from '../api/types';
+import { zone } from './zone.svelte';
+
+export { zone } from './zone.svelte';
+export type MoneyLike = Schema<'Money'> | Schema<'ExactMoney'>;
+/** RFC 3339 text, Unix seconds or Unix milliseconds: the API has all three. */
+export type Moment = string | number | null | undefined;
+
+export const NONE = '–';
+
+/** The amount as decimal text: exact where the API gives it, otherwise from the minor unit. */
+export function decimal(m: MoneyLike, exact = false): string {
+  if (exact && 'amount' in m && m.amount) return m.amount;
+  const digits = new Intl.NumberFormat('en', { style: 'currency', currency: m.currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  const text = String(Math.abs(m.amount_minor)).padStart(digits + 1, '0');
+  const sign = m.amount_minor < 0 ? '-' : '';
+  return sign + (digits ? `${text.slice(0, -digits)}.${text.slice(-digits)}` : text);
+}
+
+export function money(m: MoneyLike | null | undefined, { exact = false, sign = false }: { exact?: boolean; sign?: boolean } = {}): string {
+  if (!m) return NONE;
+  const text = decimal(m, exact);
+  const places = text.split('.')[1]?.length ?? 0;
+  const format = new Intl.NumberFormat(undefined, {
+    style: 'currency',
+    currency: m.currency,
+    currencyDisplay: 'narrowSymbol',
+    minimumFractionDigits: Math.max(2, places),
+    maximumFractionDigits: Math.max(2, places),
+    signDisplay: sign ? 'exceptZero' : 'auto',
+  });
+  return format.format(text as Intl.StringNumericLiteral);
+}
+
+export function count(n: number | null | undefined): string {
+  return n === null || n === undefined ? NONE : new Intl.NumberFormat().format(n);
+}
+
+/** A ratio from 0 to 1. */
+export function percent(x: number | null | undefined): string {
+  return x === null || x === undefined ? NONE : new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 }).format(x);
+}
+
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined) return NONE;
+  const two = (n: number) => String(Math.floor(n)).padStart(2, '0');
+  const rest = `${two((seconds % 3600) / 60)}:${two(seconds % 60)}`;
+  return seconds >= 3600 ? `${Math.floor(seconds / 3600)}:${rest}` : rest.replace(/^0/, '');
+}
+
+export function bytes(n: number | null | undefined): string {
+  if (n === null || n === undefined) return NONE;
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
+  const power = Math.min(units.length - 1, n > 0 ? Math.floor(Math.log10(n) / 3) : 0);
+  return new Intl.NumberFormat(undefined, { style: 'unit', unit: units[power], unitDisplay: 'short', maximumFractionDigits: power ? 1 : 0 }).format(n / 1000 ** power);
+}
+
+const TWO_DIGIT_CODES = '20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98'.split(' ');
+
+/** `+31 201 234 567`: the country code apart, the rest in groups that can be read aloud. */
+export function phone(e164: string | null | undefined): string {
+  if (!e164) return NONE;
+  const digits = e164.replace(/^\+/, '');
+  if (!/^\d{7,15}$/.test(digits)) return e164;
+  const length = /^[17]/.test(digits) ? 1 : TWO_DIGIT_CODES.includes(digits.slice(0, 2)) ? 2 : 3;
+  const rest = digits.slice(length);
+  const groups: string[] = [];
+  for (let end = rest.length; end > 0; end -= 3) groups.unshift(rest.slice(Math.max(0, end - 3), end));
+  if (groups.length > 1 && (groups[0]?.length ?? 0) === 1) groups.splice(0, 2, `${groups[0]}${groups[1]}`);
+  return `+${digits.slice(0, length)} ${groups.join(' ')}`;
+}
+
+const regions = new Intl.DisplayNames(undefined, { type: 'region', fallback: 'code' });
+
+export function country(code: string | null | undefined): string {
+  if (!code || code === 'ZZ') return NONE;
+  return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
+}
+
+export function toDate(at: Moment): Date | undefined {
+  if (at === null || at === undefined || at === '') return undefined;
+  const date = new Date(typeof at === 'number' && at < 1e11 ? at * 1000 : at);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+function inZone(at: Moment, options: Intl.DateTimeFormatOptions): string {
+  const date = toDate(at);
+  if (!date) return NONE;
+  // A date without a time, such as an invoice's, belongs to no zone.
+  const plain = typeof at === 'string' && /^\d{4}-\d\d-\d\d$/.test(at);
+  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: plain || zone.utc ? 'UTC' : undefined }).format(date);
+}
+
+const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', year: 'numeric' };
+const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
+
+export const dateTime = (at: Moment) => inZone(at, { ...DAY, ...CLOCK, second: '2-digit' });
+export const day = (at: Moment) => inZone(at, DAY);
+export const time = (at: Moment) => inZone(at, { ...CLOCK, second: '2-digit' });
+
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
+
+export function ago(at: Moment, now = Date.now()): string {
+  const date = toDate(at);
+  if (!date) return NONE;
+  const seconds = (date.getTime() - now) / 1000;
+  const format = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+  for (const [unit, length] of STEPS) if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
+  return Math.abs(seconds) < 10 ? format.format(0, 'second') : format.format(Math.trunc(seconds), 'second');
+}
+
+const ACRONYMS: Record<string, string> = { kyb: 'KYB', vat: 'VAT', api: 'API', did: 'DID', cdr: 'CDR', ip: 'IP', sip: 'SIP', asr: 'ASR', acd: 'ACD', cps: 'CPS', fx: 'FX', id: 'id' };
+
+/** `pending_review` → "Pending review"; `kyb.approved` → "KYB approved". */
+export function sentence(text: string | null | undefined): string {
+  if (!text) return NONE;
+  const words = text.split(/[_.\s]+/).filter(Boolean).map((word) => ACRONYMS[word] ?? word).join(' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** What a person types as an amount, in the minor unit: `12.50` → 1250. Undefined if it is not an amount in cents. */
+export function toMinor(text: string): number | undefined {
+  const found = /^(-?)(\d{1,12})(?:[.,](\d{1,2}))?$/.exec(text.trim().replace(/\s/g, ''));
+  if (!found) return undefined;
+  const minor = Number(found[2]) * 100 + Number((found[3] ?? '').padEnd(2, '0'));
+  return found[1] ? -minor : minor;
+}

@@ -1,4 +1,4 @@
-//! The tour of README.md, run with bash and curl as printed.
+//! The tour of docs/tour.md, run with bash and curl as printed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,11 +11,11 @@ use crate::world::process::{Process, program, run};
 
 const PRINTED_ADDRESS: &str = "http://127.0.0.1:8080";
 
-/// What the README asks its reader to type.
+/// What the page asks its reader to type.
 fn printed() -> String {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let text = std::fs::read_to_string(readme).unwrap();
-    let (_, rest) = text.split_once("```sh\n").expect("the README has a tour");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tour.md");
+    let text = std::fs::read_to_string(page).unwrap();
+    let (_, rest) = text.split_once("```sh\n").expect("the page has a tour");
     rest.split_once("```").unwrap().0.to_owned()
 }
 

@@ -93,7 +93,7 @@ deps-invoices:
 deps-sip:
 	@tools/ensure-debian kamailio kamailio-extra-modules kamailio-sqlite-modules kamailio-utils-modules libnss-wrapper sip-tester sqlite3
 
-# Commands that the tests run from README.md.
+# Commands that the tests run from docs/tour.md.
 deps-readme:
 	@tools/ensure-debian curl jq
 

@@ -23,6 +23,10 @@ pub async fn expire_holds_job(context: JobContext<App>, _: Value) -> Result<(), 
 }
 
 pub async fn log_audit_head_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    // The head of a simulation proves nothing of the service whose log this is.
+    if context.clock.is_in_the_past() {
+        return Ok(());
+    }
     let (seq, hash) = audit::head(&mut *context.db.read().await?).await?;
     tracing::info!(seq, hash = HEXLOWER.encode(&hash), "audit chain head");
     Ok(())

@@ -38,6 +38,11 @@ impl Clock {
         Clock { offset_ms: Some(Arc::new(AtomicI64::new(self.offset().saturating_sub(lag_ms)))) }
     }
 
+    /// Whether it is behind the system time, as only that of a simulation is.
+    pub fn is_in_the_past(&self) -> bool {
+        self.offset() < 0
+    }
+
     fn offset(&self) -> i64 {
         self.offset_ms.as_ref().map_or(0, |offset| offset.load(Ordering::Acquire))
     }
@@ -71,6 +76,7 @@ mod tests {
         let present = Clock::movable();
         present.advance(Duration::from_secs(3600));
         let clock = present.starting_ago(span);
+        assert!(clock.is_in_the_past() && !present.is_in_the_past());
         assert!(present.now().since(clock.now()) >= span - Duration::from_secs(60));
         assert!(clock.advance(present.now().since(clock.now())));
         assert!(clock.now() >= present.now().minus(Duration::from_secs(60)));

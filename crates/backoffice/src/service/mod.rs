@@ -58,7 +58,7 @@ pub struct ServiceStatus {
 #[derive(Serialize, JsonSchema)]
 pub struct ServiceDatabase {
     /// Engine: `sqlite` or `postgresql`.
-    #[schemars(example = "postgresql")]
+    #[schemars(example = &"postgresql")]
     engine: &'static str,
     /// Version of the engine.
     #[schemars(example = "17.2")]
@@ -91,7 +91,7 @@ pub struct ServiceNode {
 #[derive(Serialize, JsonSchema)]
 pub struct JobClassStatus {
     /// Name of the class, such as `money`.
-    #[schemars(example = "money")]
+    #[schemars(example = &"money")]
     class: &'static str,
     /// Jobs that are due and not running; counted up to 10,000.
     #[schemars(example = 0)]

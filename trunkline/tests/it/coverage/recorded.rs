@@ -124,7 +124,7 @@ both! {
 }
 
 /// Endpoints of the team that do not change a customer.
-const OF_NO_CUSTOMER: [&str; 12] = [
+const OF_NO_CUSTOMER: [&str; 13] = [
     "/admin/api-keys",
     "/admin/cdrs/exports",
     "/admin/webhook-endpoints",

@@ -10,7 +10,7 @@ export default defineConfig({
   // A file of journeys shares one service and runs in order.
   fullyParallel: false,
   workers: process.env.TRUNKLINE_E2E_WORKERS ? Number(process.env.TRUNKLINE_E2E_WORKERS) : 1,
-  timeout: 60_000,
+  timeout: 120_000,
   expect: { timeout: 10_000 },
   reporter: 'list',
   use: {

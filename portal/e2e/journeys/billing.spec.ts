@@ -56,7 +56,7 @@ test('a declined card is said on the screen of the top-up, and another try begin
   await page.getByRole('button', { name: 'Pay €30.00' }).click();
   await expect(page.getByText('The payment failed')).toBeVisible({ timeout: 20_000 });
   await page.getByRole('link', { name: 'Try again' }).click();
-  await expect(page.getByLabel('Amount')).toHaveValue('30.00');
+  await expect(page.getByRole('textbox', { name: 'Amount' })).toHaveValue('30.00');
 });
 
 test('an abandoned checkout leaves a pending top-up, and a wrong card number is refused at its field', async ({ page }) => {
@@ -82,7 +82,7 @@ test('a cancelled checkout costs nothing', async ({ page }) => {
 
 test('an amount outside the limits is refused before anything is opened', async ({ page }) => {
   await signInAs(page, people.live, '/billing/topups?new=1');
-  await page.getByLabel('Amount').fill('0.50');
+  await page.getByRole('textbox', { name: 'Amount' }).fill('0.50');
   await page.getByRole('button', { name: 'Go to checkout' }).click();
   await expect(page.getByText('Enter an amount from €1.00')).toBeVisible();
   await expectAccessible(page);

@@ -24,7 +24,8 @@ test('documents are uploaded, one is rejected, replaced and submitted again @pho
 
   const intake = await customer.get(`/compliance/intakes/${id}`);
   await team.post(`/admin/compliance/intakes/${id}/review`);
-  await team.post(`/admin/compliance/intakes/${id}/documents/${intake.documents[0].id}/reject`, { reason: 'The bill is of another company.' });
+  const bill = intake.documents.find((document: { kind: string }) => document.kind === 'proof_of_address');
+  await team.patch(`/admin/compliance/intakes/${id}/documents/${bill.id}`, { status: 'rejected', reject_reason: 'The bill is of another company.' });
   await team.post(`/admin/compliance/intakes/${id}/request-more`, { note: 'Please send a bill in your name.' });
   await page.reload();
   await expect(page.getByText('The bill is of another company.')).toBeVisible();

@@ -107,6 +107,7 @@ test('support reads everything and is told why it cannot change it', async ({ pa
 });
 
 test('what the operator sees in the dark @dark', async ({ page }) => {
+  test.slow();
   await signInAs(page, people.admin, '/team/people');
   for (const path of ['/team/security', '/team/service', '/team/audit?outcome=failure', '/team/margin']) {
     await expectAccessible(page);

@@ -7,8 +7,9 @@ export function sinceArrival(rows: () => unknown): { readonly seconds: number } 
 
   $effect(() => {
     rows();
-    arrived = performance.now();
-    now = arrived;
+    const at = performance.now();
+    arrived = at;
+    now = at;
   });
   $effect(() => {
     const timer = setInterval(() => (now = performance.now()), 1000);

@@ -98,7 +98,7 @@ export const words = {
     reason: 'Reason',
     anyReason: 'Any reason',
     callId: 'Call-ID',
-    columns: { call: 'Call', reason: 'Reason', from: 'From', to: 'To', parties: 'Trunk, upstream', result: 'Result', duration: 'Duration', suspended: 'Imported', action: 'Actions' },
+    columns: { call: 'Call', reason: 'Reason', numbers: 'From, to', parties: 'Trunk, upstream', result: 'Result', duration: 'Duration', suspended: 'Imported', action: 'Actions' },
     reasons: { not_sold: 'Not sold', unknown_trunk: 'Unknown trunk', unknown_upstream: 'Unknown upstream', unknown_number: 'Unknown number', too_many_tariffs: 'Too many tariffs' },
     todo: {
       not_sold: { text: 'The number had no rate when the call began. Import a deck with a back-dated rate for it; that rates these lines again.', href: '/team/upstreams', label: 'Open upstreams' },

@@ -9,8 +9,8 @@ use platform::limits::Limit;
 use values::AccountRole::{Technical, Viewer};
 
 use crate::{
-    account_managers, audit_log, beta, customers, dashboards, demo_data, events, inbox, notes, notices, search, service,
-    staff, tickets, webhook_endpoints,
+    account_managers, audit_log, beta, customers, dashboards, demo_data, events, inbox, notes, notices, search,
+    service, staff, tickets, webhook_endpoints,
 };
 
 #[rustfmt::skip]

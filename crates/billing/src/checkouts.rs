@@ -128,10 +128,7 @@ pub struct SandboxCheckoutOutcome {
     return_url: String,
 }
 
-pub async fn show(
-    mut ctx: ReadCtx,
-    Path(OrderId(order_id)): Path<OrderId>,
-) -> Result<Json<SandboxCheckout>, Problem> {
+pub async fn show(mut ctx: ReadCtx, Path(OrderId(order_id)): Path<OrderId>) -> Result<Json<SandboxCheckout>, Problem> {
     let app = ctx.request.app.clone();
     let CheckoutView { state, amount, return_url, .. } =
         sandbox(&app)?.view(&mut ctx, &order_id).await?.ok_or_else(Problem::not_found)?;
@@ -193,7 +190,8 @@ impl FromStr for OrderId {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let is_id = (1..=OrderId::MAX_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_id =
+            (1..=OrderId::MAX_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_id { Ok(OrderId(text.to_owned())) } else { Err(Invalid::because("must be hexadecimal digits")) }
     }
 }

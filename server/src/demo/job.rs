@@ -99,7 +99,12 @@ fn message(error: &StartError) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_MESSAGE_CHARS).collect()
 }
 
-async fn make(context: &JobContext<App>, wanted: DemoDataCreate, start: Start, folder: &Path) -> Result<(), StartError> {
+async fn make(
+    context: &JobContext<App>,
+    wanted: DemoDataCreate,
+    start: Start,
+    folder: &Path,
+) -> Result<(), StartError> {
     let app = &context.app;
     let taken = store::taken(&mut *app.db.read().await?).await?;
     let password = default_password(&app.settings);

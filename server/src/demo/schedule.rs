@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::Report;
 use super::calendar::{Calendar, DAY, HOUR};
 use super::customer;
 use super::fixtures::{ADMIN, COMPANIES, Company, OPERATOR, Stage, TICKETS};
@@ -10,7 +11,6 @@ use super::prices::UPSTREAMS;
 use super::rng::Rng;
 use super::simulation::Simulation;
 use super::traffic::{Caller, Traffic};
-use super::Report;
 use platform::app::StartError;
 use values::Time;
 
@@ -48,12 +48,7 @@ enum Event {
 }
 
 /// Runs all events and returns the number of calls. Reports each day that begins.
-pub async fn run(
-    sim: &mut Simulation,
-    calendar: Calendar,
-    calls: u32,
-    report: Report<'_>,
-) -> Result<i64, StartError> {
+pub async fn run(sim: &mut Simulation, calendar: Calendar, calls: u32, report: Report<'_>) -> Result<i64, StartError> {
     sim.bootstrap(OPERATOR, ADMIN).await?;
     let mut run = Run {
         operator: operator::set_up(sim).await?,

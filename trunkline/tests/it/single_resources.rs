@@ -11,7 +11,7 @@ use crate::world::engines::both;
 use crate::world::fixtures::invoices::customer_with_invoice;
 use crate::world::fixtures::key;
 use crate::world::fixtures::numbers::{AMSTERDAM, create_group};
-use crate::world::fixtures::payments::{complete_topup, save_card, VISA};
+use crate::world::fixtures::payments::{VISA, complete_topup, save_card};
 
 /// Fields that only lists have.
 const NAMES: [&str; 4] = ["customer_name", "upstream_name", "requested_by_email", "decided_by_email"];

@@ -115,7 +115,8 @@ async fn compare(scene: &Scene) {
         ] {
             let report = team.get(&format!("/admin/traffic?{range}&{interval}{by}")).await.ok();
             assert_eq!(shown(&report), recounted(&cdrs, start, key, true), "traffic {interval} {group}");
-            let of_customer = format!("/admin/traffic?{range}&{interval}{by}&customer_id={}", scene.customer.account_id);
+            let of_customer =
+                format!("/admin/traffic?{range}&{interval}{by}&customer_id={}", scene.customer.account_id);
             if team_groups.iter().any(|(name, _)| name == group) {
                 assert_eq!(team.get(&of_customer).await.invalid(), ["group_by"]);
                 continue;

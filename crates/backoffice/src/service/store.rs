@@ -61,11 +61,7 @@ pub async fn report_edges(conn: &mut Conn, edges: &BTreeMap<String, Time>, cutof
 
 /// Nodes that were seen since then, the oldest first.
 pub async fn nodes(conn: &mut Conn, since: Time) -> Result<Vec<NodeRow>, DbError> {
-    let sql = sql!(
-        "SELECT ",
-        NodeRow::COLS,
-        " FROM nodes WHERE seen_at >= $1 ORDER BY started_at, id LIMIT $2"
-    );
+    let sql = sql!("SELECT ", NodeRow::COLS, " FROM nodes WHERE seen_at >= $1 ORDER BY started_at, id LIMIT $2");
     conn.all(sql, params![since, MAX_LISTED]).await
 }
 

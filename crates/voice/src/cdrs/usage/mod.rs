@@ -88,10 +88,13 @@ pub async fn traffic(
             (Some(Grouping::Id(by)), None) => Rows::Ids(store::ids_of_all(&mut ctx, by, it).await?),
             (group, customer) => {
                 let (by, key) = by_name(group.and_then(Grouping::name));
-                Rows::Names(key, match customer {
-                    Some(account) => store::names_of(&mut ctx, account, by, it).await?,
-                    None => store::names_of_all(&mut ctx, by, it).await?,
-                })
+                Rows::Names(
+                    key,
+                    match customer {
+                        Some(account) => store::names_of(&mut ctx, account, by, it).await?,
+                        None => store::names_of_all(&mut ctx, by, it).await?,
+                    },
+                )
             }
         };
         match rows {

@@ -4,7 +4,7 @@ export const words = {
     title: 'Team',
     lead: 'Who works for the operator. Admins may do everything; support reads, answers tickets and writes notes.',
     invite: 'Invite member',
-    columns: { name: 'Name', email: 'Email', roles: 'Roles', factor: 'Second factor', status: 'Status', since: 'Since' },
+    columns: { name: 'Name', email: 'Email', roles: 'Roles', factor: 'Second factor', status: 'Status', since: 'Since', actions: 'Actions' },
     roles: { admin: 'Admin', support: 'Support', customer: 'Customer' },
     factorOn: 'Set up',
     factorOff: 'Missing',

@@ -36,5 +36,5 @@ type Api = { get: (path: string) => Promise<any> };
 export async function trunkOf(customer: Api): Promise<{ id: string; name: string; address: string }> {
   const [trunk] = (await customer.get('/trunks')).data;
   const [entry] = (await customer.get(`/trunks/${trunk.id}/ip-allow-list`)).data;
-  return { id: trunk.id, name: trunk.name, address: String(entry.cidr ?? entry.network).split('/')[0] ?? '' };
+  return { id: trunk.id, name: trunk.name, address: String(entry.cidr).split('/')[0] ?? '' };
 }

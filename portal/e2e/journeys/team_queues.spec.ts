@@ -50,6 +50,8 @@ test('customers in onboarding are listed with their next step', async ({ page })
 test('a customer that owes money is in dunning', async ({ page, request }) => {
   await signInAs(page, people.admin, '/team/dunning');
   await expect(page.getByText('Nobody owes anything')).toBeVisible();
+  const owner = await apiAs(request, people.german);
+  await owner.put('/account/auto-recharge', { ...(await owner.get('/account/auto-recharge')), enabled: false });
   const admin = await apiAs(request, people.admin);
   const [customer] = (await admin.get('/admin/customers?q=Rheinruf')).data;
   const { data: payments } = await admin.get(`/admin/payments?status=completed&customer_id=${customer.id}`);

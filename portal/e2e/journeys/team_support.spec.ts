@@ -1,6 +1,8 @@
 // Tickets, notices and account managers of the team.
 import { apiAs, expect, expectAccessible, people, signInAs, signInByLink, test } from '../world';
 
+test.use({ expectedErrors: [/status of 409/] });
+
 test('a ticket is found by age, answered, resolved and reopened by the customer @phone @dark', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [call] = (await customer.get('/cdrs?limit=1')).data;
@@ -50,6 +52,13 @@ test('a notice is planned, edited and deleted', async ({ page, request }) => {
   await row.getByRole('button', { name: 'Edit' }).click();
   const edit = page.getByRole('dialog', { name: 'Edit notice' });
   await edit.getByLabel('Shown from').fill('2099-01-01T00:00');
+  const admin = await apiAs(request, people.admin);
+  const { id } = (await admin.get('/admin/notices')).data.find((notice: { title: string }) => notice.title === 'Work on Monday');
+  await admin.patch(`/admin/notices/${id}`, { body: 'Between 02:00 and 04:00.' });
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await expect(edit.getByText('Somebody else changed this meanwhile')).toBeVisible();
+  await expect(edit.getByRole('row', { name: /^Text/ })).toContainText('Between 02:00 and 04:00.');
+  await expectAccessible(page);
   await edit.getByRole('button', { name: 'Save' }).click();
   await expect(row).toContainText('Planned');
   await row.getByRole('button', { name: 'Delete' }).click();

@@ -2,6 +2,7 @@
 // read. All tabs share one refresh: a spent refresh token that is used twice would end the session.
 import { ProblemError, problemOf } from '../api/problem';
 import type { Schema } from '../api/types';
+import { navigate } from '../router/router.svelte';
 import { lastInput } from './idle';
 
 /** The user, with `account` beside it; `user` is the same user, as in `GET /me`. */
@@ -14,6 +15,8 @@ const TABS = 'trunkline.session';
 const LOCK = 'trunkline.refresh';
 const IDLE_MS = 30 * 60_000;
 const REFRESH_AHEAD_S = 60;
+/** Set while this browser should have a session, so that a visitor without one is not refused first. */
+const KNOWN = 'trunkline.signed-in';
 
 const channel = new BroadcastChannel(TABS);
 const nowSeconds = () => Date.now() / 1000;
@@ -78,24 +81,28 @@ class Session {
     if (location.pathname === '/impersonate' && fragment.get('token')) {
       this.token = fragment.get('token') ?? undefined;
       this.impersonating = { expiresAt: Date.parse(fragment.get('expires') ?? '') || Date.now() + 15 * 60_000 };
-      history.replaceState(null, '', '/');
-    } else if (!(await this.refreshOnce(undefined))) {
+      navigate('/', { replace: true });
+    } else if (!localStorage.getItem(KNOWN) || !(await this.refreshOnce(undefined))) {
       this.state = 'out';
+      localStorage.removeItem(KNOWN);
       return;
     }
     await this.loadUser();
   }
 
-  async loadUser(): Promise<void> {
+  /** Who the token belongs to. Also after a change to the user or its account, since the frame shows both. */
+  async loadUser(renewed = false): Promise<void> {
     const response = await fetch('/v1/me', { headers: { Authorization: `Bearer ${this.token}` }, cache: 'no-store' }).catch(() => {
       throw new ProblemError(0, {});
     });
     if (!response.ok) {
       const problem = await problemOf(response);
       if (problem.code === 'auth.second_factor_required') this.secondFactorRequired = true;
-      if (response.status === 401) this.state = 'out';
-      if (response.status === 401 || this.secondFactorRequired) return;
-      throw problem;
+      if (this.secondFactorRequired) return;
+      if (response.status !== 401) throw problem;
+      if (!renewed && !this.impersonating && (await this.refreshOnce(this.token))) return this.loadUser(true);
+      if (!this.user) this.state = 'out';
+      return;
     }
     const me = (await response.json()) as Schema<'MeResponse'>;
     this.user = { ...me.user, ...me };
@@ -126,9 +133,11 @@ class Session {
   }
 
   forget(): void {
+    localStorage.removeItem(KNOWN);
     this.token = undefined;
     this.user = undefined;
     this.state = 'out';
+    this.ended?.resolve(false);
     this.ended = undefined;
     this.secondFactorRequired = false;
     for (const listener of this.listeners) listener();
@@ -156,12 +165,13 @@ class Session {
 
   private async refreshOnce(refused: string | undefined): Promise<boolean> {
     const before = this.token;
+    const asked = performance.now();
     return navigator.locks.request(LOCK, async () => {
       // Another tab may have refreshed while this one waited for its turn; its message can be a moment behind the lock.
-      if (this.token === before) await new Promise((resolve) => setTimeout(resolve, 20));
+      if (performance.now() - asked > 5 && this.token === before) await new Promise((resolve) => setTimeout(resolve, 30));
       if (this.token && this.token !== refused && this.token !== before) return true;
       const response = await post('/auth/cookie/refresh');
-      if (response.status === 401 || response.status === 400) return false;
+      if (response.status >= 400 && response.status < 500 && response.status !== 429) return false;
       if (!response.ok) throw await problemOf(response);
       const { access_token, expires_at, user } = (await response.json()) as Schema<'CookieSessionResponse'>;
       this.adopt(access_token, expires_at);
@@ -174,6 +184,7 @@ class Session {
   private adopt(token: string, expiresAt: number): void {
     this.token = token;
     this.expiresAt = expiresAt;
+    localStorage.setItem(KNOWN, '1');
   }
 
   private tell(): void {

@@ -10,7 +10,7 @@ export function screens(): Command[] {
   const menu = session.team ? teamMenu : customerMenu;
   return menu.flatMap(({ label, href, items }) =>
     items
-      ? items.map((item) => ({ group: words.paletteScreens, label: item.label, detail: label, href: item.href }))
+      ? items.map((item) => ({ group: words.paletteScreens, label: `${label} › ${item.label}`, href: item.href }))
       : [{ group: words.paletteScreens, label, href }],
   );
 }

@@ -10,13 +10,15 @@ const AUTO_HOUR_DAYS = 3;
 const MAX_HOUR_DAYS = 32;
 const DEFAULT_DAYS = 30;
 
-export function seriesRange(defaults: { by: string; show: Measure }) {
+/** `groups` are those to choose from now; the first but one stands for any other. */
+export function seriesRange(defaults: { by: string; show: Measure }, groups: () => string[]) {
   const query = params({ from: '', to: '', interval: '', by: defaults.by, show: defaults.show as string });
   let earlier = $state<{ from: string; to: string; interval: string }[]>([]);
 
   // Without a start in the address the last 30 days are shown, and the field says so.
   const standard = startOfDay(new Date(Date.now() - (DEFAULT_DAYS - 1) * DAY)).toISOString();
   const from = $derived(query.from || standard);
+  const by = $derived(groups().includes(query.by) ? query.by : (groups()[1] ?? ''));
   const days = $derived(((query.to ? Date.parse(query.to) : Date.now()) - Date.parse(from)) / DAY);
   const interval = $derived<Schema<'Interval'>>(
     days > MAX_HOUR_DAYS ? 'day'
@@ -30,7 +32,7 @@ export function seriesRange(defaults: { by: string; show: Measure }) {
     set from(value: string) { query.from = value; earlier = []; },
     get to() { return query.to; },
     set to(value: string) { query.to = value; earlier = []; },
-    get by() { return query.by; },
+    get by() { return by; },
     set by(value: string) { query.by = value; },
     get show(): Measure { return query.show as Measure; },
     set show(value: string) { query.show = value; },
@@ -41,7 +43,7 @@ export function seriesRange(defaults: { by: string; show: Measure }) {
     get isZoomed() { return earlier.length > 0; },
     /** What is asked for; days are those of the reader's zone. */
     get query() {
-      return { from, to: query.to, interval, group_by: query.by, time_zone: interval === 'day' ? dayZone() : '' };
+      return { from, to: query.to, interval, group_by: by, time_zone: interval === 'day' ? dayZone() : '' };
     },
     get isUtc() { return interval === 'day' ? dayZone() === 'UTC' : zone.utc; },
     reset() {

@@ -94,6 +94,7 @@ async function openWith(page: Page, tokens: APIResponse, path: string): Promise<
   const origin = new URL(tokens.url()).origin;
   const stored = await page.request.post('/v1/auth/cookie', { data: { refresh_token }, headers: { Origin: origin } });
   expect(stored.ok(), 'session').toBe(true);
+  await page.addInitScript(() => localStorage.setItem('trunkline.signed-in', '1'));
   await page.goto(path);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 }

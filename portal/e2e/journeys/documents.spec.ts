@@ -17,7 +17,7 @@ test('documents are uploaded, one is rejected, replaced and submitted again @pho
   await expect(page.getByRole('button', { name: /^Submit for review/ })).toHaveAttribute('aria-disabled', 'true');
   await page.getByLabel('Add proof of address').setInputFiles(PDF('Stromrechnung Donaudampfschifffahrtsgesellschaft.pdf'));
   await page.getByLabel('Add identity document of a director').setInputFiles(PDF('جواز سفر.pdf'));
-  await expect(page.getByText('Missing')).toHaveCount(0);
+  await expect(page.getByText('Missing', { exact: true })).toHaveCount(0);
   await expectAccessible(page);
   await page.getByRole('button', { name: /^Submit for review/ }).click();
   await expect(page.getByText('The documents are submitted. You get a mail')).toBeVisible();
@@ -30,9 +30,9 @@ test('documents are uploaded, one is rejected, replaced and submitted again @pho
   await page.reload();
   await expect(page.getByText('The bill is of another company.')).toBeVisible();
   await expect(page.getByText('Please send a bill in your name.')).toBeVisible();
-  await expect(page.getByText('Missing')).toHaveCount(1);
+  await expect(page.getByText('Missing', { exact: true })).toHaveCount(1);
   await page.getByLabel('Add proof of address').setInputFiles(PDF('bill.pdf'));
-  await expect(page.getByText('Missing')).toHaveCount(0);
+  await expect(page.getByText('Missing', { exact: true })).toHaveCount(0);
   await page.getByRole('button', { name: /^Submit for review/ }).click();
   await expect(page.getByText('The documents are submitted. You get a mail')).toBeVisible();
   await team.post(`/admin/compliance/intakes/${id}/approve`, {});

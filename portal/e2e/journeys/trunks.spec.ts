@@ -1,7 +1,11 @@
 // Trunks: creating, connecting, allowing networks, and two people who change the same one.
 import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
 
-test.use({ settings: { TRUNKLINE_ZONES: 'eu-west=sip.eu-west.example.net,us-east' } });
+test.use({
+  settings: { TRUNKLINE_ZONES: 'eu-west=sip.eu-west.example.net,us-east' },
+  // A network that is listed already is a conflict.
+  expectedErrors: [/status of 409/],
+});
 
 test('a trunk is created, gets a network and shows how to prove it @phone', async ({ page }) => {
   await signInAs(page, people.live, '/trunks');
@@ -81,7 +85,7 @@ test('settings and snippets can be copied for each PBX @dark', async ({ page, re
     ['3CX', 'Do not require (IP based)'],
     ['Other PBX', 'calls are authorized by IP address'],
   ] as const) {
-    await page.getByLabel('PBX').selectOption(pbx);
+    await page.getByLabel('PBX', { exact: true }).selectOption(pbx);
     await expect(page.getByRole('region', { name: /^Paste into/ })).toContainText(text);
   }
   await expect(page.getByRole('row', { name: /us-east/ })).toContainText('Not published');

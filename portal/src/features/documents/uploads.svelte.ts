@@ -24,7 +24,7 @@ export class Uploads {
 
   constructor(
     private readonly send: Sender,
-    private readonly done: (file: File) => void,
+    private readonly done: (upload: Upload) => void,
   ) {}
 
   of(kind: string): Upload[] {
@@ -46,7 +46,7 @@ export class Uploads {
     try {
       await this.send(item.kind, item.file, item.key, (fraction) => (item.fraction = fraction));
       this.dismiss(item);
-      this.done(item.file);
+      this.done(item);
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       item.error = error;

@@ -27,7 +27,6 @@ export const words = {
   channels: {
     title: 'Live calls against channels',
     hint: 'By zone, every five seconds.',
-    peak: (peak: string) => `Peak today: ${peak}`,
     link: 'Show live calls',
     empty: 'No zones',
   },
@@ -43,8 +42,6 @@ export const words = {
     simulate: 'Simulate a call',
     text: (charge: string, calls: string) => `${charge}, ${calls} calls`,
   },
-
-  notices: { title: 'Notices', from: 'Since' },
 
   attention: {
     title: 'Needs attention',

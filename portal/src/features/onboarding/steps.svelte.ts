@@ -1,4 +1,4 @@
-import { list, read, type ProblemError, type Schema } from '$api';
+import { list, read, stale, type ProblemError, type Schema } from '$api';
 import { words } from './words';
 
 const CARD_POLL_MS = 5000;
@@ -30,6 +30,12 @@ export function onboardingSteps() {
     if (card.data?.status !== 'completing' && card.data?.status !== 'pending_verification') return;
     const timer = setInterval(() => void card.refetch(), CARD_POLL_MS);
     return () => clearInterval(timer);
+  });
+
+  // The last step puts the account on the waitlist.
+  const isCardVerified = $derived(card.data?.status === 'verified');
+  $effect(() => {
+    if (isCardVerified) stale('/me/account', '/me/waitlist');
   });
 
   const progress = $derived({

@@ -3,7 +3,6 @@ import { count } from '$format';
 export const words = {
   title: 'Onboarding',
   lead: 'Complete the steps in any order. Each is saved at once, so you can stop and continue later.',
-  progress: 'Progress',
   done: 'Done',
   todo: 'To do',
   waiting: 'In progress',
@@ -67,7 +66,6 @@ export const words = {
     phoneHint: 'With country code, such as +31201234567.',
     address: 'Address and VAT id are in the company settings.',
     openSettings: 'Open company settings',
-    none: 'None',
   },
 
   traffic: {

@@ -17,7 +17,6 @@ export const words = {
     noneMatch: 'No ticket has this status',
     noneMatchText: 'Choose another status.',
     manager: (name: string) => `Your account manager is ${name}.`,
-    notices: 'Notices',
   },
   status: {
     open: 'Open',
@@ -31,7 +30,6 @@ export const words = {
     title: 'Open ticket',
     back: 'Support',
     subject: 'Subject',
-    aboutCall: (number: string) => `Call to ${number}`,
     message: 'Message',
     messageHint: 'What did you expect, and what happened instead? Up to 5,000 characters.',
     priority: 'Priority',
@@ -43,7 +41,6 @@ export const words = {
     attach: 'Attach calls',
     submit: 'Open ticket',
     opened: 'The ticket was opened. The answer also comes by mail.',
-    cancel: 'Cancel',
   },
   calls: {
     title: 'Attach calls',
@@ -90,6 +87,5 @@ export const words = {
     isClosed: 'This ticket is closed',
     isClosedText: 'Open a new ticket to continue.',
     isResolved: 'The team marked this ticket as resolved',
-    details: 'Details',
   },
 } as const;

@@ -139,7 +139,6 @@ export const words = {
   },
 
   networks: {
-    title: 'Networks',
     lead: 'Calls are accepted only from the networks in this list. A change applies within two seconds.',
     list: 'Networks of the trunk',
     empty: 'No networks yet',

@@ -23,7 +23,6 @@ export const words = {
     unverifiedText: 'Use the link in the verification mail. KYB, card setup and approval need a verified address.',
     send: 'Send link again',
     sent: 'A link was sent to your address.',
-    address: 'Address',
   },
   app: {
     title: 'Authenticator app',

@@ -55,7 +55,8 @@ fn copy_files(from: &Path, to: &Path, path: &str, names: &mut Vec<String>) -> io
     };
     for entry in entries {
         let entry = entry?;
-        let name = entry.file_name().into_string().map_err(|name| io::Error::other(format!("{name:?} is not UTF-8")))?;
+        let name =
+            entry.file_name().into_string().map_err(|name| io::Error::other(format!("{name:?} is not UTF-8")))?;
         if name.starts_with('.') {
             continue;
         }

@@ -163,12 +163,10 @@ impl Service {
         let place = Arc::new(self.concurrency.enter(ip)?);
         body.set_place(place.clone());
         match found {
-            RouteMatch::NotFound => {
-                match self.router.not_found_page(&head.method, head.uri.path(), &head.headers) {
-                    Some(page) => page.answer_not_found(&head.headers).await,
-                    None => Err(Problem::not_found()),
-                }
-            }
+            RouteMatch::NotFound => match self.router.not_found_page(&head.method, head.uri.path(), &head.headers) {
+                Some(page) => page.answer_not_found(&head.headers).await,
+                None => Err(Problem::not_found()),
+            },
             RouteMatch::MethodNotAllowed(allow) => Err(Problem::method_not_allowed(allow)),
             RouteMatch::Options(allow, is_same_origin) => {
                 let mut response = full(StatusCode::NO_CONTENT, "");

@@ -118,9 +118,13 @@ mod tests {
     fn a_screen_is_known_by_its_path_whatever_its_parameters_are_called() {
         for list in [r#"[{"path": "/", "who": "customer"}, {"path": "/trunks/{id}"}]"#, r#"["/", "/trunks/{id}"]"#] {
             let known = screens(list).unwrap();
-            for (path, expected) in
-                [("/", true), ("/trunks/{trunk_id}", true), ("/trunks", false), ("/trunks/{id}/calls", false), ("", false)]
-            {
+            for (path, expected) in [
+                ("/", true),
+                ("/trunks/{trunk_id}", true),
+                ("/trunks", false),
+                ("/trunks/{id}/calls", false),
+                ("", false),
+            ] {
                 assert_eq!(known.has(path), expected, "{path:?} of {list}");
             }
         }

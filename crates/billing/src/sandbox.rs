@@ -32,11 +32,9 @@ pub fn screens(payments: &Payments, portal: &Screens) -> Vec<Screen> {
         false => |visit| Box::pin(show(visit)),
     };
     match payments {
-        Payments::Sandbox(_) => vec![Screen {
-            path: "/sandbox/checkout/{order_id}",
-            show,
-            submit: Some(|visit| Box::pin(submit(visit))),
-        }],
+        Payments::Sandbox(_) => {
+            vec![Screen { path: "/sandbox/checkout/{order_id}", show, submit: Some(|visit| Box::pin(submit(visit))) }]
+        }
         Payments::Revolut(_) => Vec::new(),
     }
 }

@@ -58,7 +58,7 @@ both! {
         assert!(notification_codes(&cora).await.contains(&"payment.disputed".to_owned()));
         let chargeback = chargebacks(&admin, "").await[0].clone();
         assert_eq!((&chargeback["status"], &chargeback["amount"]["amount_minor"], &chargeback["decided_at"]), (&json!("open"), &json!(10_000), &Value::Null));
-        assert_eq!((&chargeback["customer_id"], &chargeback["customer_name"]), (&json!(cora.account_id), &json!("Customer GmbH")));
+        assert_eq!(chargeback["customer_name"], "Customer GmbH");
         assert_eq!(admin.get(&format!("/admin/chargebacks/{}", chargeback["id"].as_str().unwrap())).await.ok(), chargeback);
         assert_eq!(refund(&admin, &chargeback["payment_id"]).await, 409);
         let told = world.mails().await;

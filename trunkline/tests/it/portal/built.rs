@@ -10,15 +10,8 @@ use crate::world::World;
 use crate::world::engines::both;
 
 /// What mails, the console, the sandbox and browsers lead to.
-const LINKED: [&str; 7] = [
-    "/",
-    "/welcome",
-    "/reset-password",
-    "/magic-link",
-    "/verify-email",
-    "/settings/security",
-    "/checkout/{order_id}",
-];
+const LINKED: [&str; 7] =
+    ["/", "/welcome", "/reset-password", "/magic-link", "/verify-email", "/settings/security", "/checkout/{order_id}"];
 
 /// An address of a screen.
 fn address(screen: &str) -> String {

@@ -9,7 +9,7 @@ use api::problem::Code;
 use crate::world::World;
 use crate::world::engines::both;
 
-const MAX_BYTES: usize = 1_500_000;
+const MAX_BYTES: usize = 1_536 * 1_024;
 const MAX_PACKED_BYTES: usize = 150_000;
 
 both! {

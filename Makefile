@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal screenshots release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
+.PHONY: help demo run portal journeys screenshots release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,12 @@ run: rust ## build and start the service with its portal (ARGS="--config trunkli
 portal: ## serve the portal with hot reload, in front of a service that runs (make run)
 	@tools/ensure-portal
 	PATH="$$(tools/ensure-node):$$PATH" npm --prefix portal run dev -- $(ARGS)
+
+journeys: rust deps-portal ## go through the whole portal in Chromium (ARGS="billing --project=phone" selects)
+	@tools/build-portal --required
+	cargo build --locked --bin trunkline
+	PATH="$$(tools/ensure-node):$$PATH" TRUNKLINE_BIN="$$(realpath $${CARGO_TARGET_DIR:-target}/debug/trunkline)" \
+		npm --prefix portal run journeys -- $(ARGS)
 
 screenshots: rust deps-portal ## take pictures of the portal's screens on demo data
 	@tools/build-portal --required

@@ -36,7 +36,7 @@ test('the low-balance alert can be changed and is refused in words when it is wr
   await expect(page.getByText('On: below 35 %')).toBeVisible();
 });
 
-test('a paid top-up appears without reloading and leads on to where the customer was', async ({ page }) => {
+test('a paid top-up appears without reloading and leads on to where the customer was @core', async ({ page }) => {
   await signInAs(page, people.live);
   await toCheckout(page, '/billing/topups?new=1&amount=25&next=%2Fsupport');
   await expectAccessible(page);
@@ -48,7 +48,7 @@ test('a paid top-up appears without reloading and leads on to where the customer
   await expect(page.getByRole('heading', { name: 'Support', level: 1 })).toBeVisible();
 });
 
-test('a declined card is said on the screen of the top-up, and another try begins with the same amount', async ({ page }) => {
+test('a declined card is said on the screen of the top-up, and another try begins with the same amount @core', async ({ page }) => {
   await signInAs(page, people.live);
   await toCheckout(page, '/billing/topups?new=1&amount=30');
   await page.getByRole('button', { name: DECLINED }).click();
@@ -116,7 +116,7 @@ test('a card is saved, becomes the default, serves auto-recharge and is deleted 
   await expect(other).toHaveCount(0);
 });
 
-test('an invoice shows its lines, VAT and PDF', async ({ page, context }) => {
+test('an invoice shows its lines, VAT and PDF @core', async ({ page, context }) => {
   await signInAs(page, people.live, '/billing/invoices');
   await page.getByRole('region', { name: 'Invoices' }).getByRole('row').nth(1).getByRole('link').click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Invoice 20');
@@ -142,7 +142,7 @@ test('a void invoice and a credit note say so', async ({ page, request }) => {
   await expect(page.getByText('Credited', { exact: true })).toBeVisible();
 });
 
-test('a user without the billing role sees why it cannot pay', async ({ page, request, service }) => {
+test('a user without the billing role sees why it cannot pay @core', async ({ page, request, service }) => {
   const owner = await apiAs(request, people.live);
   await owner.post('/account/users', { email: 'vera@kanaal.example', name: 'Vera Viewer', account_role: 'viewer' });
   await signInByLink(page, service, 'vera@kanaal.example', '/billing');

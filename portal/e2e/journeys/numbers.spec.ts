@@ -27,9 +27,9 @@ test('several numbers are ordered one after the other', async ({ page, request }
   const customer = await apiAs(request, people.german);
   const group = (await customer.get('/numbers/inventory?country=DE&regulatory=api')).data[0];
   await signInAs(page, people.german, `/numbers/order?country=DE&group=${group.id}`);
-  await page.getByLabel('Quantity').fill('99');
+  await page.getByRole('textbox', { name: 'Quantity' }).fill('99');
   await expect(page.getByRole('button', { name: /^Order/ })).toHaveAttribute('aria-disabled', 'true');
-  await page.getByLabel('Quantity').fill('2');
+  await page.getByRole('textbox', { name: 'Quantity' }).fill('2');
   await page.getByRole('button', { name: 'Order 2 numbers' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Order 2 numbers' }).click();
   await expect(page).toHaveURL('/numbers/orders');
@@ -51,7 +51,7 @@ test('too little money leads to a top-up and back to the same choice', async ({ 
   await page.getByRole('button', { name: 'Pay €10.00' }).click();
   await page.waitForURL('**/billing/topups/**');
   await page.getByRole('main').locator('a[href^="/numbers/order?"]').first().click({ timeout: 20_000 });
-  await expect(page.getByLabel('Quantity')).toHaveValue('2');
+  await expect(page.getByRole('textbox', { name: 'Quantity' })).toHaveValue('2');
   await page.getByRole('button', { name: 'Order 2 numbers' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Order 2 numbers' }).click();
   await expect(page).toHaveURL('/numbers/orders');

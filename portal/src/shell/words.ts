@@ -11,7 +11,7 @@ export const words = {
   zoneLabel: 'Time zone',
   switchToUtc: 'Show times in UTC',
   switchToLocal: 'Show times in your time zone',
-  account: 'Your account',
+  account: (initials: string) => `${initials}: your account`,
   security: 'Security and devices',
   company: 'Company',
   themeAuto: 'Theme: like the system',

@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs';
 import { switchOf, trunkOf } from '../switch';
 import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
 
-test.describe.configure({ mode: 'serial' });
-
 test('a call is found by filters in the address, and explains its price @phone @dark', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [cdr] = (await customer.get('/cdrs?status=answered&leg=termination&limit=1')).data;

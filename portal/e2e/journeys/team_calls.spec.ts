@@ -2,8 +2,6 @@
 import { switchOf, trunkOf } from '../switch';
 import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
 
-test.describe.configure({ mode: 'serial' });
-
 test('traffic is shown by customer and upstream with cost and margin @phone @dark', async ({ page }) => {
   await signInAs(page, people.admin, '/team/traffic');
   const customers = page.getByRole('region', { name: 'Sums of the period by customer, table' });

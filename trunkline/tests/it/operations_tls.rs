@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::world::certificates::{Authority, Identity};
-use crate::world::engines::{TestDb, both};
+use crate::world::engines::{TestDb, sqlite};
 use crate::world::process::{self, Process};
 use crate::world::{SWITCH_SECRET, World};
 
@@ -71,7 +71,7 @@ async fn health(client: &reqwest::Client, port: SocketAddr) -> bool {
     client.get(format!("https://{port}/healthz")).send().await.is_ok_and(|answer| answer.status() == 200)
 }
 
-both! {
+sqlite! {
     async fn only_a_certificate_of_the_authority_reaches_the_operations_port(db) {
         let issued = Issued::new();
         let world = issued.world(db, &[]).await;

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::world::client::{Answer, Client};
-use crate::world::engines::both;
+use crate::world::engines::sqlite;
 use crate::world::{ADMIN_EMAIL, PASSWORD, World};
 
 const PAGES: [&str; 3] = ["/reset-password", "/magic-link", "/verify-email"];
@@ -27,7 +27,7 @@ fn policy(answer: &Answer) -> Vec<&str> {
     answer.header("content-security-policy").unwrap().split("; ").collect()
 }
 
-both! {
+sqlite! {
     async fn links_in_mails_and_payment_returns_open_a_page(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);

@@ -11,10 +11,24 @@ use super::examples::{Request, example, keyed, needs_example, prepared, send, st
 use super::{name, rates, unfounded};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
-use crate::world::engines::{both, uuid};
+use crate::world::engines::{both, sqlite, uuid};
 use crate::world::fixtures::key;
 
 both! {
+    async fn resources_of_another_account_are_not_found(db) {
+        let world = World::unlimited(db).await;
+        // The team sees every tenant.
+        let tenants = |endpoint: &&Endpoint| endpoint.path.contains('{') && !matches!(endpoint.who, Who::Team | Who::Admin);
+        for endpoint in routes::table().iter().filter(tenants) {
+            let mut request = example(&world, endpoint).await;
+            request.path = stranger(&world, endpoint).await;
+            refused(endpoint, send(&request, &endpoint.method).await, 404, "not_found");
+        }
+        world.end().await;
+    }
+}
+
+sqlite! {
     async fn every_endpoint_that_is_not_public_needs_a_token(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {
@@ -74,18 +88,6 @@ both! {
         world.advance(901).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {
             refused(endpoint, empty_handed(&caller, endpoint).await, 401, "auth.token_expired");
-        }
-        world.end().await;
-    }
-
-    async fn resources_of_another_account_are_not_found(db) {
-        let world = World::unlimited(db).await;
-        // The team sees every tenant.
-        let tenants = |endpoint: &&Endpoint| endpoint.path.contains('{') && !matches!(endpoint.who, Who::Team | Who::Admin);
-        for endpoint in routes::table().iter().filter(tenants) {
-            let mut request = example(&world, endpoint).await;
-            request.path = stranger(&world, endpoint).await;
-            refused(endpoint, send(&request, &endpoint.method).await, 404, "not_found");
         }
         world.end().await;
     }

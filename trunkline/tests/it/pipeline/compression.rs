@@ -11,7 +11,7 @@ use values::Role;
 use super::probes::{caller, world};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
-use crate::world::engines::both;
+use crate::world::engines::sqlite;
 use crate::world::fixtures::key;
 use crate::world::fixtures::rates::{DECK_HEADER, large_deck, upstream_with_deck};
 
@@ -34,7 +34,7 @@ fn vary(answer: &Answer) -> Vec<String> {
     answer.headers.get_all("vary").iter().map(|value| value.to_str().unwrap().to_lowercase()).collect()
 }
 
-both! {
+sqlite! {
     async fn a_long_answer_is_packed_as_its_reader_prefers(db) {
         let world = world(db).await;
         let asked = format!("/questions?number=1&text={}", "long+and+longer+".repeat(200));

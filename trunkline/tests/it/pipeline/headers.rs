@@ -8,12 +8,12 @@ use serde_json::json;
 use super::probes::{caller, world, world_with};
 use crate::world::World;
 use crate::world::client::Answer;
-use crate::world::engines::both;
+use crate::world::engines::sqlite;
 use crate::world::fixtures::key;
 
 const ORIGIN: &str = "https://portal.example";
 
-both! {
+sqlite! {
     async fn a_valid_request_id_is_echoed_and_any_other_replaced(db) {
         let world = world(db).await;
         for id in ["a", "order-17_b.2", &"x".repeat(64)] {

@@ -8,9 +8,9 @@ use serde_json::json;
 use super::probes::{caller, world_with};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
-use crate::world::engines::{TestDb, both};
+use crate::world::engines::{TestDb, sqlite};
 
-both! {
+sqlite! {
     async fn a_rate_limit_counts_down_refuses_and_resets(db) {
         let world = limited(db, &[("TRUNKLINE_LIMIT_READS", "5/600")]).await;
         let caller = caller(&world).await;

@@ -9,13 +9,13 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use super::probes::world_with;
 use crate::world::World;
-use crate::world::engines::both;
+use crate::world::engines::sqlite;
 use crate::world::fixtures::metrics::Scrape;
 
 const QUICK: (&str, &str) = ("TRUNKLINE_CLIENT_TIMEOUT_SECONDS", "1");
 const UNLIMITED: (&str, &str) = ("TRUNKLINE_RATE_LIMITS", "off");
 
-both! {
+sqlite! {
     async fn a_body_that_arrives_too_slowly_is_refused(db) {
         let world = world_with(db, &[QUICK, UNLIMITED]).await;
         let mut stream = TcpStream::connect(world.node.public).await.unwrap();

@@ -8,13 +8,13 @@ use tokio::net::TcpStream;
 
 use super::probes::{caller, world};
 use crate::world::World;
-use crate::world::engines::both;
+use crate::world::engines::sqlite;
 use crate::world::fixtures::key;
 use crate::world::fixtures::metrics::Scrape;
 
 const REFUSED: &str = "trunkline_requests_total{method=\"POST\",path=\"/marks\",status=\"401\"}";
 
-both! {
+sqlite! {
     async fn a_refusal_before_the_body_leaves_the_connection_usable(db) {
         let world = world(db).await;
         let mut stream = TcpStream::connect(world.node.public).await.unwrap();

@@ -11,12 +11,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::probes::{caller, marks, world};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
-use crate::world::engines::both;
+use crate::world::engines::sqlite;
 use crate::world::fixtures::key;
 
 const LIMIT_BYTES: usize = 64 * 1024;
 
-both! {
+sqlite! {
     async fn an_unknown_path_is_a_problem(db) {
         let world = world(db).await;
         for path in ["/nothing", "/marks/", "/marks/a/b", "//marks", "/%2e%2e/marks", "/marks%00"] {

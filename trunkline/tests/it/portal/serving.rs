@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{BROWSER, FONT, PAGE, SCRIPT, portal, visitor};
 use crate::world::World;
 use crate::world::client::Answer;
-use crate::world::engines::both;
+use crate::world::engines::sqlite;
 
 const SCREENS: [&str; 5] = ["/", "/trunks", "/trunks/{id}", "/calls/{id}", "/calls/live"];
 const ADDRESSES: [&str; 6] = ["/", "/trunks", "/trunks/0198c0de", "/trunks/a%2Fb?tab=calls", "/calls/1", "/calls/live"];
@@ -36,7 +36,7 @@ fn varies_by(answer: &Answer, header: &str) -> bool {
     values.flat_map(|value| value.to_str().unwrap().split(',')).any(|name| name.trim() == header)
 }
 
-both! {
+sqlite! {
     async fn every_screen_is_the_page_of_the_portal_under_its_policy(db) {
         let world = World::with_portal(db, portal(&SCREENS)).await.unwrap();
         for accept in [BROWSER, "*/*"] {

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use api::problem::Code;
 
 use crate::world::World;
-use crate::world::engines::both;
+use crate::world::engines::sqlite;
 
-const MAX_BYTES: usize = 1_536 * 1_024;
+const MAX_BYTES: usize = 1_500_000;
 const MAX_PACKED_BYTES: usize = 150_000;
 
-both! {
+sqlite! {
     async fn the_reference_weighs_little_and_less_when_packed(db) {
         let world = World::start(db).await;
         let url = format!("http://{}/docs", world.node.public);

@@ -46,6 +46,25 @@ macro_rules! both {
 }
 pub(crate) use both;
 
+/// Declares tests of what comes before the database: HTTP, access rules, pages, files. They need one, but either does,
+/// and SQLite is quicker. In a module `sqlite_only`.
+macro_rules! sqlite {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident) $body:block)*) => {
+        $(async fn $name($db: &$crate::world::engines::TestDb) $body)*
+
+        mod sqlite_only {
+            $(
+                $(#[$meta])*
+                #[test]
+                fn $name() {
+                    $crate::world::engines::on_sqlite(|db| Box::pin(super::$name(db)));
+                }
+            )*
+        }
+    };
+}
+pub(crate) use sqlite;
+
 /// Declares tests that only PostgreSQL can run, in a module `postgres_only`: those that need several nodes on one
 /// database, or a database that goes away.
 macro_rules! postgres {

@@ -1,11 +1,12 @@
-//! The chapters after the operations: problems, response headers and shared types.
+//! The chapters after the operations: problems, headers and shared types.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::operation::Operation;
 use super::schema::{Document, list, text};
-use super::{Page, section};
+use super::{MANY, Page, section};
 use crate::html::{Html, anchor};
 
 const PROBLEM: &str = "/components/schemas/Problem";
@@ -19,6 +20,21 @@ pub fn problem_codes(document: Document<'_>) -> BTreeSet<&str> {
     problems(document).iter().filter_map(|problem| text(problem, "code")).collect()
 }
 
+/// The headers that many operations accept, each as an operation describes it that requires it, if one does.
+pub fn request_headers<'a>(document: Document<'a>, operations: &[Operation<'a>]) -> BTreeMap<&'a str, &'a str> {
+    let mut headers: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    let parameters = operations.iter().flat_map(|operation| operation.parameters(document));
+    for parameter in parameters.filter(|parameter| text(parameter, "in") == Some("header")) {
+        let (count, description) = headers.entry(text(parameter, "name").unwrap_or_default()).or_default();
+        *count += 1;
+        if *count == 1 || parameter.get("required") == Some(&Value::Bool(true)) {
+            *description = text(parameter, "description").unwrap_or_default();
+        }
+    }
+    let many = headers.into_iter().filter(|(_, (count, _))| *count >= MANY);
+    many.map(|(name, (_, description))| (name, description)).collect()
+}
+
 impl<'a> Page<'a> {
     /// The schema of problems, and one paragraph for each code.
     pub fn problems(&self, html: &mut Html) {
@@ -28,6 +44,11 @@ impl<'a> Page<'a> {
         if !self.common_codes.is_empty() {
             html.raw("<p>Where they apply, every operation can also respond with ");
             self.common_codes.iter().for_each(|code| self.problem_link(html, code));
+            html.raw("</p>");
+        }
+        if !self.body_codes.is_empty() {
+            html.raw("<p>Operations with a request body can also respond with ");
+            self.body_codes.iter().for_each(|code| self.problem_link(html, code));
             html.raw("</p>");
         }
         if let Some(schema) = self.document.0.pointer(PROBLEM) {
@@ -41,6 +62,15 @@ impl<'a> Page<'a> {
             html.raw("<p><strong>").content(part("title")).raw(".</strong> ").inline(part("description")).raw("</p>");
         }
         html.raw("</section>");
+    }
+
+    pub fn request_headers(&self, html: &mut Html) {
+        html.raw("<section class=\"chapter\"><h2 id=\"request-headers\">Request headers</h2><dl>");
+        for (name, description) in &self.request_headers {
+            html.raw("<dt id=\"request-header-").text(&anchor(name)).raw("\">").content(name).raw("</dt><dd>");
+            html.inline(description).raw("</dd>");
+        }
+        html.raw("</dl></section>");
     }
 
     pub fn headers(&self, html: &mut Html) {

@@ -3,7 +3,7 @@
 //! The page has one inline script (search, copying) and no external resources, so it works offline and with a strict
 //! Content-Security-Policy; without the script only these two are missing. The contents are on the left, one chapter per
 //! tag. Each operation shows who may call it, its parameters, body, responses and problem codes, and the request as curl,
-//! TypeScript and Python. Chapters about problems, response headers and shared types follow.
+//! TypeScript and Python. Chapters about problems, headers and shared types follow.
 //!
 //! `operation` reads operations, `schema` and `bounds` their schemas; `request` makes the sample request and `code` writes
 //! it; `section` renders an operation, `chapters` what follows them.
@@ -49,21 +49,30 @@ struct Page<'a> {
     shared: BTreeSet<&'a str>,
     /// Problem codes that are explained.
     codes: BTreeSet<&'a str>,
-    /// Problem codes and headers that most operations have. They are named once, in their chapters.
+    /// Problem codes that most operations have, or most of those with a body, and headers of most successes. They are
+    /// named once, in their chapters.
     common_codes: BTreeSet<&'a str>,
+    body_codes: BTreeSet<&'a str>,
     common_headers: BTreeSet<&'a str>,
+    /// Headers that many requests can have, with their descriptions.
+    request_headers: BTreeMap<&'a str, &'a str>,
 }
 
 /// The page for an OpenAPI 3.1 document.
 pub fn render(openapi: &Value) -> String {
     let document = Document(openapi);
     let operations = document.operations();
+    let with_body = || operations.iter().filter(|operation| operation.request(document).is_some());
+    let common_codes = common(operations.iter().map(|operation| operation.problem_codes(document)));
+    let body_codes = common(with_body().map(|operation| operation.problem_codes(document)));
     let page = Page {
         document,
         shared: document.shared(),
         codes: chapters::problem_codes(document),
-        common_codes: common(&operations, |operation| operation.problem_codes(document)),
-        common_headers: common(&operations, |operation| operation.success_headers(document)),
+        body_codes: body_codes.difference(&common_codes).copied().collect(),
+        common_codes,
+        common_headers: common(operations.iter().map(|operation| operation.success_headers(document))),
+        request_headers: chapters::request_headers(document, &operations),
     };
     let tags = document.chapters(&operations);
     let info = openapi.get("info").unwrap_or(&Value::Null);
@@ -86,19 +95,24 @@ pub fn render(openapi: &Value) -> String {
         html.raw("</section>");
     }
     page.problems(&mut html);
+    page.request_headers(&mut html);
     page.headers(&mut html);
     page.types(&mut html);
     html.raw("</main></body></html>");
     html.finish()
 }
 
+/// Fewer operations than this have nothing in common that is worth a chapter.
+const MANY: usize = 20;
+
 /// What at least nine of ten operations have, if there are many.
-fn common<'a>(operations: &[Operation<'a>], of: impl Fn(&Operation<'a>) -> BTreeSet<&'a str>) -> BTreeSet<&'a str> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in operations.iter().flat_map(of) {
-        *counts.entry(name).or_default() += 1;
+fn common<'a>(operations: impl Iterator<Item = BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
+    let (mut counts, mut all) = (BTreeMap::<&str, usize>::new(), 0);
+    for names in operations {
+        all += 1;
+        names.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
     }
-    let is_common = |count: usize| operations.len() >= 20 && count * 10 >= operations.len() * 9;
+    let is_common = |count: usize| all >= MANY && count * 10 >= all * 9;
     counts.into_iter().filter(|(_, count)| is_common(*count)).map(|(name, _)| name).collect()
 }
 
@@ -120,8 +134,9 @@ fn navigation(html: &mut Html, title: &str, operations: &[Operation], tags: &[(&
         }
         html.raw("</ul>");
     }
-    html.raw("<a class=\"tag\" href=\"#problems\">Problems</a><a class=\"tag\" href=\"#headers\">Response headers</a>");
-    html.raw("<a class=\"tag\" href=\"#types\">Types</a></nav>");
+    html.raw("<a class=\"tag\" href=\"#problems\">Problems</a>");
+    html.raw("<a class=\"tag\" href=\"#request-headers\">Request headers</a>");
+    html.raw("<a class=\"tag\" href=\"#headers\">Response headers</a><a class=\"tag\" href=\"#types\">Types</a></nav>");
 }
 
 fn introduction(html: &mut Html, document: Document, title: &str, info: &Value) {

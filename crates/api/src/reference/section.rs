@@ -55,15 +55,21 @@ impl<'a> Page<'a> {
     fn parameters(&self, html: &mut Html, operation: &Operation<'a>) {
         for (place, title) in [("path", "Path"), ("query", "Query"), ("header", "Headers"), ("cookie", "Cookies")] {
             let parameters = operation.parameters(self.document).into_iter();
-            let rows: Vec<Field> = parameters
-                .filter(|parameter| text(parameter, "in") == Some(place))
-                .map(|parameter| self.parameter(parameter))
-                .collect();
-            if !rows.is_empty() {
+            let here = parameters.filter(|parameter| text(parameter, "in") == Some(place));
+            let (linked, described): (Vec<_>, Vec<_>) =
+                here.map(|parameter| self.parameter(parameter)).partition(|field| self.is_linked(place, field));
+            if !described.is_empty() || !linked.is_empty() {
                 html.raw("<h4>").content(title).raw("</h4>");
-                fields(html, &rows);
+                fields(html, &described);
+                request_headers(html, &linked);
             }
         }
+    }
+
+    /// Whether it is described in the chapter about request headers.
+    fn is_linked(&self, place: &str, field: &Field) -> bool {
+        let FieldName::Named(name) = &field.name else { return false };
+        place == "header" && self.request_headers.contains_key(name.as_str())
     }
 
     fn parameter(&self, parameter: &'a Value) -> Field {
@@ -89,10 +95,13 @@ impl<'a> Page<'a> {
         if problems.is_empty() {
             return;
         }
+        let has_body = operation.request(self.document).is_some();
         html.raw("<details class=\"response\"><summary>Problems</summary><dl class=\"problems\">");
         for (status, body) in &problems {
             let codes = list(body.node, "x-problem-codes").iter().filter_map(Value::as_str);
-            let codes: Vec<&str> = codes.filter(|code| !self.common_codes.contains(code)).collect();
+            let codes: Vec<&str> = codes
+                .filter(|code| !self.common_codes.contains(code) && !(has_body && self.body_codes.contains(code)))
+                .collect();
             if codes.is_empty() {
                 continue;
             }
@@ -179,6 +188,14 @@ impl<'a> Page<'a> {
             }
         }
         html.raw("</figure>");
+    }
+}
+
+fn request_headers(html: &mut Html, headers: &[Field]) {
+    for header in headers {
+        let FieldName::Named(name) = &header.name else { continue };
+        html.raw("<p><a href=\"#request-header-").text(&anchor(name)).raw("\">").content(name).raw("</a>");
+        html.raw(if header.required { " <i>required</i></p>" } else { "</p>" });
     }
 }
 

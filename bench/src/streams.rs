@@ -1,14 +1,14 @@
 //! A thousand open event streams at a hundred events a second: each gets every event of its account once and in order,
 //! while requests stay fast.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -56,9 +56,11 @@ async fn run(work: &Path) -> Outcome<Vec<Line>> {
     let before = service.resident_mib()?;
 
     let mut streams = JoinSet::new();
-    for account in &accounts {
+    for (number, account) in accounts.iter().enumerate() {
+        // A network holds only so many connections, and these are of many customers.
+        let network = Ipv4Addr::new(127, 0, 1, u8::try_from(number)?);
         for _ in 0..STREAMS_OF_USER {
-            let stream = open(service.public, &account.token).await?;
+            let stream = open(service.public, network, &account.token).await?;
             streams.spawn(timeout(PATIENCE + INTERVAL * (ACCOUNTS * ROUNDS) as u32, follow(stream)));
         }
     }
@@ -126,8 +128,10 @@ async fn write(address: SocketAddr, accounts: &[Account]) -> Outcome<()> {
 }
 
 /// An open stream, after its greeting.
-async fn open(address: SocketAddr, token: &str) -> Outcome<TcpStream> {
-    let mut stream = TcpStream::connect(address).await?;
+async fn open(address: SocketAddr, from: Ipv4Addr, token: &str) -> Outcome<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    let mut stream = socket.connect(address).await?;
     stream.write_all(&get("/v1/events/stream", Some(token))).await?;
     let mut text = Vec::new();
     while !text.windows(GREETING.len()).any(|window| window == GREETING) {

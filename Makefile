@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal journeys screenshots release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
+.PHONY: help demo run portal journeys screenshots release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,7 +76,7 @@ rust:
 nextest: rust
 	@cargo nextest --version > /dev/null 2>&1 || env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo install cargo-nextest --locked
 
-deps: deps-postgres deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal ## install what the tests use besides Rust
+deps: deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal ## install what the tests use besides Rust
 
 # Installs the server, and shows that it starts.
 deps-postgres:
@@ -89,6 +89,10 @@ deps-smtp:
 # ClamAV's daemon for the upload tests, which bring a signature of their own.
 deps-clamd:
 	@tools/ensure-debian clamav-daemon
+
+# What evaluates the alerts and the dashboard.
+deps-prometheus:
+	@tools/ensure-debian prometheus
 
 # E-invoice validators and PDF readers.
 deps-invoices:

@@ -53,6 +53,7 @@ mod mail_bombing;
 mod mailed_notifications;
 mod margin_report;
 mod metrics;
+mod monitoring;
 mod network_proofs;
 mod nodes;
 mod notices;

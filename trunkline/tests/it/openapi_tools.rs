@@ -70,10 +70,11 @@ async fn creates_a_trunk(mut client: Command) {
     TestDb::sqlite().await.run(test).await;
 }
 
-/// Compiles a TypeScript file, and what it imports, to JavaScript.
+/// Compiles a TypeScript file, and what it imports, to JavaScript. Declarations of libraries are trusted.
 fn compile(folder: &Path, file: &str) {
     let options = ["--strict", "--target", "es2022", "--module", "node16", "--moduleResolution", "node16"];
-    printed(npm_program("tsc", folder).args(options).args(["--types", "node", "--outDir", "built", file]));
+    let options = options.into_iter().chain(["--skipLibCheck", "--types", "node", "--outDir", "built", file]);
+    printed(npm_program("tsc", folder).args(options));
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn redocly_finds_nothing_to_complain_about() {
 async fn a_client_by_openapi_typescript_compiles_and_creates_a_trunk() {
     let folder = folder(&["openapi-fetch.ts"]);
     // A field with a default may be left out of a request.
-    let options = ["--output", "schema.d.ts", "--default-non-nullable", "false"];
+    let options = ["--output", "schema.ts", "--default-non-nullable", "false"];
     printed(npm_program("openapi-typescript", folder.path()).arg("openapi.json").args(options));
     compile(folder.path(), "openapi-fetch.ts");
     let mut node = Command::new("node");

@@ -1,0 +1,155 @@
+//! The alerts and the dashboard in `deploy/`, with a real Prometheus that scrapes the service.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::world::World;
+use crate::world::engines::sqlite;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// Prometheus with the alerts of this repository, scraping a node.
+struct Prometheus {
+    process: Child,
+    address: String,
+    _folder: TempDir,
+}
+
+impl Prometheus {
+    fn start(world: &World) -> Prometheus {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = root().join("deploy/prometheus/trunkline.rules.yml");
+        let config = format!(
+            "global: {{scrape_interval: 100ms, scrape_timeout: 100ms, evaluation_interval: 100ms}}\n\
+             rule_files: [{}]\n\
+             scrape_configs: [{{job_name: trunkline, static_configs: [{{targets: [\"{}\"]}}]}}]\n",
+            rules.display(),
+            world.node.ops
+        );
+        std::fs::write(folder.path().join("prometheus.yml"), config).unwrap();
+        let mut process = Command::new("prometheus")
+            .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0"])
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("prometheus is there: run make test");
+        let mut log = BufReader::new(process.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let listening = |line: String| Some(line.split_once("msg=\"Listening on\" address=")?.1.to_owned());
+        let address = log.find_map(listening).expect("Prometheus listens");
+        // It goes on logging, and must not wait for a reader.
+        std::thread::spawn(move || log.for_each(drop));
+        Prometheus { process, address, _folder: folder }
+    }
+
+    /// The data of an answer of its API.
+    async fn get(&self, path: &str, query: &[(&str, &str)]) -> Value {
+        let url = format!("http://{}/api/v1/{path}", self.address);
+        let answer = reqwest::Client::new().get(url).query(query).send().await.unwrap();
+        let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+        assert_eq!(answer["status"], "success", "{query:?}: {answer}");
+        answer["data"].clone()
+    }
+
+    /// The alerts, once each has been evaluated on what was scraped.
+    async fn alerts(&self) -> Vec<Value> {
+        loop {
+            let scraped = self.get("query", &[("query", "up{job=\"trunkline\"} == 1")]).await;
+            let rules = self.get("rules", &[]).await;
+            let rules = rules["groups"].as_array().unwrap().iter().flat_map(|group| group["rules"].as_array().unwrap());
+            let rules: Vec<Value> = rules.cloned().collect();
+            let is_pending = |rule: &Value| rule["health"] == "unknown";
+            if scraped["result"] != serde_json::json!([]) && !rules.is_empty() && !rules.iter().any(is_pending) {
+                return rules;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Every expression of the dashboard, with its variables filled in.
+fn expressions(dashboard: &Value, found: &mut Vec<String>) {
+    match dashboard {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str() {
+                    Some(text) if name == "expr" => {
+                        found.push(text.replace("$instance", ".*").replace("$__rate_interval", "5m"));
+                    }
+                    _ => expressions(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| expressions(item, found)),
+        _ => {}
+    }
+}
+
+/// The metrics that an expression names. A histogram is read by its buckets.
+fn metrics(expression: &str) -> impl Iterator<Item = &str> {
+    let words = expression.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
+    words.filter(|word| word.starts_with("trunkline_")).map(|word| word.strip_suffix("_bucket").unwrap_or(word))
+}
+
+#[test]
+fn the_alerts_fire_when_they_should() {
+    for arguments in [["check", "rules", "trunkline.rules.yml"], ["test", "rules", "trunkline.test.yml"]] {
+        let mut promtool = Command::new("promtool");
+        let done = promtool.args(arguments).current_dir(root().join("deploy/prometheus")).output();
+        let done = done.expect("promtool is there: run make test");
+        let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success(), "{arguments:?}\n{out}\n{err}");
+    }
+}
+
+sqlite! {
+    async fn prometheus_evaluates_every_alert_and_panel_on_what_the_service_reports(db) {
+        let world = World::start(db).await;
+        let prometheus = Prometheus::start(&world);
+        let alerts = prometheus.alerts().await;
+        let mut asked = Vec::new();
+        for alert in &alerts {
+            assert_eq!(alert["health"], "ok", "{alert}");
+            asked.push(alert["query"].as_str().unwrap().to_owned());
+        }
+        let dashboard: Value = serde_json::from_str(&read("deploy/grafana/trunkline.json")).unwrap();
+        expressions(&dashboard, &mut asked);
+        assert!(asked.len() > 40, "{asked:?}");
+        let documented = read("docs/operations.md");
+        for expression in &asked {
+            prometheus.get("query", &[("query", expression)]).await;
+            for metric in metrics(expression) {
+                assert!(documented.contains(&format!("| `{metric}` |")), "there is no metric {metric}: {expression}");
+            }
+        }
+        let sections: BTreeSet<String> =
+            read("docs/runbook.md").lines().filter_map(|line| Some(line.strip_prefix("## ")?.to_owned())).collect();
+        let names: BTreeSet<String> = alerts.iter().map(|alert| alert["name"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(sections, names, "docs/runbook.md has one section for each alert");
+        for alert in &alerts {
+            let name = alert["name"].as_str().unwrap().to_lowercase();
+            assert_eq!(alert["annotations"]["runbook"], format!("docs/runbook.md#{name}"));
+        }
+        world.end().await;
+    }
+}

@@ -99,9 +99,8 @@ impl<'a> Page<'a> {
         html.raw("<details class=\"response\"><summary>Problems</summary><dl class=\"problems\">");
         for (status, body) in &problems {
             let codes = list(body.node, "x-problem-codes").iter().filter_map(Value::as_str);
-            let codes: Vec<&str> = codes
-                .filter(|code| !self.common_codes.contains(code) && !(has_body && self.body_codes.contains(code)))
-                .collect();
+            let is_common = |code: &str| self.common_codes.contains(code) || has_body && self.body_codes.contains(code);
+            let codes: Vec<&str> = codes.filter(|code| !is_common(code)).collect();
             if codes.is_empty() {
                 continue;
             }

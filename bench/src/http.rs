@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-const MAX_RESPONSE_BYTES: usize = 256 * 1024;
+/// A series has at most 5,000 points.
+const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 
 pub struct Client {
     pub stream: TcpStream,

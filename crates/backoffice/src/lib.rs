@@ -8,6 +8,7 @@ pub mod beta;
 pub mod customers;
 pub mod dashboards;
 pub mod demo_data;
+pub mod disputes;
 pub mod events;
 pub mod inbox;
 pub mod jobs;

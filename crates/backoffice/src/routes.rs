@@ -9,8 +9,8 @@ use platform::limits::Limit;
 use values::AccountRole::{Technical, Viewer};
 
 use crate::{
-    account_managers, audit_log, beta, customers, dashboards, demo_data, events, inbox, notes, notices, search,
-    service, staff, tickets, webhook_endpoints,
+    account_managers, audit_log, beta, customers, dashboards, demo_data, disputes, events, inbox, notes, notices,
+    search, service, staff, tickets, webhook_endpoints,
 };
 
 #[rustfmt::skip]
@@ -34,6 +34,18 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/tickets/{id}/close", tickets::close, "closeTicket", "Close ticket")
             .about("Closes a ticket for good; open a new one to continue. Open to customers, also while suspended.")
             .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Writes).audit("ticket.close").problems(&[StateConflict]).under(tags::SUPPORT),
+        post("/cdrs/{id}/dispute", disputes::create, "disputeCall", "Dispute the charge of a call")
+            .about("Disputes the charge of a call, once, and opens a ticket about it. The team credits the call or \
+                    rejects the dispute, and its message arrives as a `ticket.reply` notification and by mail. Open to \
+                    customers, also while suspended.")
+            .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Writes).audit("dispute.create").idempotent()
+            .problems(&[StateConflict]).under(tags::SUPPORT),
+        get("/disputes", disputes::list, "listDisputes", "List call disputes")
+            .about("Lists the calls whose charge the account disputes or disputed, newest first. Open to customers.")
+            .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Reads).under(tags::SUPPORT),
+        get("/disputes/{id}", disputes::show, "getDispute", "Get call dispute")
+            .about("Returns a call dispute with the team's decision. Open to customers.")
+            .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Reads).under(tags::SUPPORT),
         get("/notices", notices::list, "listNotices", "List current notices")
             .about("Lists the operator's announcements that are in force now, by start time, newest first. Open to any \
                     signed-in user.")
@@ -123,6 +135,20 @@ pub fn endpoints() -> Vec<Endpoint> {
                     or support).")
             .who(Team).limit(Limit::Writes).audit("ticket.answer").problems(&[StateConflict])
             .under(tags::ADMIN_SUPPORT),
+
+        get("/admin/disputes", disputes::list_all, "adminListDisputes", "List call disputes of all customers")
+            .about("Lists the calls whose charge customers dispute or disputed, newest first. Open to the team (admin or \
+                    support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
+        get("/admin/disputes/{id}", disputes::admin_show, "adminGetDispute", "Get call dispute of any customer")
+            .about("Returns a call dispute of any customer. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
+        post("/admin/disputes/{id}/resolve", disputes::resolve, "resolveDispute", "Resolve call dispute")
+            .about("Credits a disputed call to the customer's balance, in whole or in part, or rejects the dispute. The \
+                    note becomes a message of its ticket, which is resolved. The credit is a line of the next invoice, \
+                    with the VAT that the call was charged with. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("dispute.resolve").recent_sign_in().idempotent()
+            .problems(&[StateConflict]).under(tags::ADMIN_SUPPORT),
         get("/admin/notices", notices::list_all, "adminListNotices", "List all notices")
             .about("Lists all notices, whether past, in force or planned, by start time, newest first. Open to the \
                     team (admin or support).")

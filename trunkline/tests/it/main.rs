@@ -28,6 +28,7 @@ mod demo;
 mod demo_data;
 mod devices;
 mod disk_full;
+mod disputes;
 mod downloads;
 mod dunning;
 mod edge;

@@ -19,7 +19,7 @@ use identity::names::Names;
 use identity::notifications::{TicketReply, notify};
 use identity::users;
 use platform::mail::{self, Recipient};
-use values::{AccountId, Change};
+use values::{AccountId, Change, Text};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -115,22 +115,38 @@ pub async fn admin_reply(
     ctx.audit_note("ticket", id.to_string());
     ctx.commit((id, message), |tx, (id, message)| {
         Box::pin(async move {
-            let app = tx.ctx.app.clone();
             let mut ticket = find_for_update(tx, *id).await?;
             messages::advance(&mut ticket, Action::TeamReply)?;
-            messages::append(tx, &mut ticket, AuthorKind::Team, &message.body).await?;
-            let subject = ticket.subject.to_string();
-            let notification = TicketReply { ticket_id: id.uuid(), subject: subject.clone() };
-            notify(tx, ticket.account_id, &notification).await?;
-            let shown = customer::view(tx, ticket.clone()).await?;
-            events::record(tx, ticket.account_id, EventType::TicketReplied, &shown).await?;
-            if let Some(author) = users::find(tx, ticket.author_id).await?.filter(|author| author.is_active) {
-                let to = Recipient::new(&author.email, &author.name);
-                let reply = mail::TicketReply { subject, body: message.body.to_string() };
-                mail::send(tx, &app, &to, &reply).await?;
-            }
+            write(tx, &mut ticket, &message.body).await?;
             Ok(Created(view(tx, ticket).await?))
         })
     })
     .await
+}
+
+/// Resolves a ticket with a message of the team. A ticket that is closed stays as it is.
+pub async fn resolve_with_message(tx: &mut Tx<'_>, id: TicketId, text: &str) -> Result<(), Problem> {
+    let mut ticket = find_for_update(tx, id).await?;
+    if ticket.status == TicketStatus::Closed {
+        return Ok(());
+    }
+    messages::advance(&mut ticket, Action::Resolve)?;
+    write(tx, &mut ticket, &text.parse().map_err(Problem::internal)?).await
+}
+
+/// Adds a message of the team and tells the customer.
+async fn write(tx: &mut Tx<'_>, ticket: &mut TicketRow, body: &Text<1, 5000>) -> Result<(), Problem> {
+    let app = tx.ctx.app.clone();
+    messages::append(tx, ticket, AuthorKind::Team, body).await?;
+    let subject = ticket.subject.to_string();
+    let notification = TicketReply { ticket_id: ticket.id.uuid(), subject: subject.clone() };
+    notify(tx, ticket.account_id, &notification).await?;
+    let shown = customer::view(tx, ticket.clone()).await?;
+    events::record(tx, ticket.account_id, EventType::TicketReplied, &shown).await?;
+    if let Some(author) = users::find(tx, ticket.author_id).await?.filter(|author| author.is_active) {
+        let to = Recipient::new(&author.email, &author.name);
+        let reply = mail::TicketReply { subject, body: body.to_string() };
+        mail::send(tx, &app, &to, &reply).await?;
+    }
+    Ok(())
 }

@@ -60,7 +60,8 @@ pub async fn create(ctx: RequestCtx, Body(request): Body<TicketCreate>) -> Resul
     ctx.commit(request, |tx, request| Box::pin(open(tx, request))).await
 }
 
-async fn open(tx: &mut Tx<'_>, request: &TicketCreate) -> Result<Created<Ticket>, Problem> {
+/// Opens a ticket of the caller's account.
+pub async fn open(tx: &mut Tx<'_>, request: &TicketCreate) -> Result<Created<Ticket>, Problem> {
     let (ctx, now) = (tx.ctx, tx.ctx.now);
     let (account, author) = (ctx.principal()?.account_id, ctx.principal()?.user_id);
     accounts::lock(tx, account).await?;

@@ -12,6 +12,7 @@ mod rules;
 mod store;
 mod types;
 
-pub use admin::{admin_reply, admin_show, list_all, update};
-pub use customer::{close, create, list, reply, show};
-pub use types::Ticket;
+pub use admin::{admin_reply, admin_show, list_all, resolve_with_message, update};
+pub use customer::{close, create, list, open, reply, show};
+pub use store::TicketId;
+pub use types::{Ticket, TicketCreate};

@@ -5,7 +5,7 @@
 //! ledger, a line "Other calls" is the difference, so the lines always sum to what was charged. Amounts are exact; the
 //! document states minor units that add up to the rounded sum.
 
-use super::refunds::CarriedRefund;
+use super::refunds::{CarriedRefund, Refunded};
 use crate::vat::Decision;
 use platform::ledger::{Book, Kind, Sum};
 use values::{Money, MoneyError};
@@ -34,6 +34,7 @@ enum Item {
     NumberSetup,
     NumberRental,
     NumberRefunds,
+    CallCredits,
     Corrections,
 }
 
@@ -43,6 +44,7 @@ fn item(kind: Kind, book: Book) -> Option<Item> {
         (Kind::NumberOrder | Kind::NumberRenewal, Book::NumberSetup) => Some(Item::NumberSetup),
         (Kind::NumberOrder | Kind::NumberRenewal, Book::NumberRental) => Some(Item::NumberRental),
         (Kind::NumberRefund, Book::Refunds) => Some(Item::NumberRefunds),
+        (Kind::CallCredit, Book::Refunds) => Some(Item::CallCredits),
         (Kind::Correction, Book::Calls | Book::NumberSetup | Book::NumberRental | Book::Refunds) => {
             Some(Item::Corrections)
         }
@@ -68,11 +70,13 @@ pub fn lines(sums: &[Sum], charges: &[Charge], carried: &[CarriedRefund]) -> Res
         }
     }
     items.sort_unstable_by_key(|(item, _, _)| *item);
+    let of = |what: Refunded| carried.iter().filter(move |one| one.what == what);
     let mut lines = Vec::new();
     for (item, net, entries) in items {
         match item {
             Item::Calls if !charges.is_empty() => lines.extend(by_destination(net, charges)?),
-            Item::NumberRefunds if !carried.is_empty() => lines.extend(by_rate(net, entries, carried)?),
+            Item::NumberRefunds => lines.extend(by_rate(item, net, entries, of(Refunded::Number))?),
+            Item::CallCredits => lines.extend(by_rate(item, net, entries, of(Refunded::Call))?),
             _ => lines.push(Line::new(describe(item, entries), net)),
         }
     }
@@ -80,7 +84,12 @@ pub fn lines(sums: &[Sum], charges: &[Charge], carried: &[CarriedRefund]) -> Res
 }
 
 /// The refunds at the invoice's own rate first, then a line for each other rate.
-fn by_rate(net: Money, entries: i64, carried: &[CarriedRefund]) -> Result<Vec<Line>, MoneyError> {
+fn by_rate<'c>(
+    item: Item,
+    net: Money,
+    entries: i64,
+    carried: impl Iterator<Item = &'c CarriedRefund>,
+) -> Result<Vec<Line>, MoneyError> {
     let mut lines: Vec<(Option<Decision>, Money, i64)> = vec![(None, net, entries)];
     for one in carried {
         let (_, own, count) = &mut lines[0];
@@ -92,7 +101,7 @@ fn by_rate(net: Money, entries: i64, carried: &[CarriedRefund]) -> Result<Vec<Li
         }
     }
     let stated = lines.into_iter().filter(|(_, _, count)| *count > 0);
-    Ok(stated.map(|(vat, net, count)| Line { description: describe(Item::NumberRefunds, count), net, vat }).collect())
+    Ok(stated.map(|(vat, net, count)| Line { description: describe(item, count), net, vat }).collect())
 }
 
 fn by_destination(net: Money, charges: &[Charge]) -> Result<Vec<Line>, MoneyError> {
@@ -147,6 +156,8 @@ fn describe(item: Item, entries: i64) -> String {
         (Item::NumberRental, _) => "months of number rental",
         (Item::NumberRefunds, 1) => "number order refunded",
         (Item::NumberRefunds, _) => "number orders refunded",
+        (Item::CallCredits, 1) => "disputed call credited",
+        (Item::CallCredits, _) => "disputed calls credited",
         (Item::Corrections, 1) => "correction",
         (Item::Corrections, _) => "corrections",
     };

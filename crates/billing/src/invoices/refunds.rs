@@ -1,8 +1,8 @@
-//! Refunds of number orders that fail after their month was invoiced: nothing is refunded twice, and VAT is refunded at
-//! the rate at which it was charged.
+//! Refunds after the month of a charge was invoiced, of number orders that fail and of calls that customers dispute:
+//! nothing is refunded twice, and VAT is refunded at the rate at which it was charged.
 //!
-//! An order is invoiced in the month it was placed. If it fails later, its refund is on the invoice of that later
-//! month, at the rate of the first invoice. If the first invoice was credited before, the credit note returned the
+//! An order or a call is invoiced in the month it was charged. If it is refunded later, the refund is on the invoice of
+//! that later month, at the rate of the first invoice. If the first invoice was credited before, the credit note returned the
 //! money and there is no refund; if it is credited afterwards, the credit note covers the rest. If the first invoice is
 //! void, its VAT was returned with that, and no invoice lists the refund. If it is voided after the later invoice
 //! returned that VAT, nothing is left to return, until the later invoice is voided or credited too.
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::month::Month;
 use super::rules::InvoiceStatus;
-use super::store::{self, InvoiceRow};
+use super::store::{self, InvoiceRow, RefundedCharge};
 use crate::vat::Decision;
 use api::problem::Problem;
 use db::{Conn, DbError};
@@ -26,16 +26,36 @@ const BATCH: i64 = 500;
 const BEGINNING: Time = Time::from_millis(i64::MIN);
 const END: Time = Time::from_millis(i64::MAX);
 
-/// A refund of a failed order; the net is what the order had cost.
+/// What is refunded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refunded {
+    /// A number order that failed.
+    Number,
+    /// A call that the customer disputed.
+    Call,
+}
+
+impl Refunded {
+    fn kind(self) -> Kind {
+        match self {
+            Refunded::Number => Kind::NumberRefund,
+            Refunded::Call => Kind::CallCredit,
+        }
+    }
+}
+
+/// A refund, without VAT.
 struct Refund {
+    what: Refunded,
     net: Money,
-    ordered_at: Time,
-    ended_at: Time,
+    charged_at: Time,
+    refunded_at: Time,
 }
 
 /// A refund at another VAT rate than that of the month it happened in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CarriedRefund {
+    pub what: Refunded,
     /// The refunded amount; positive.
     pub net: Money,
     /// The VAT it was charged with; none if no invoice may list it.
@@ -59,7 +79,7 @@ pub async fn refunded_since(conn: &mut Conn, invoice: &InvoiceRow) -> Result<Mon
 pub async fn invoiced_since(conn: &mut Conn, invoice: &InvoiceRow) -> Result<Money, Problem> {
     let mut invoiced = Vec::new();
     for refund in for_invoice(conn, invoice).await? {
-        let (account, month) = (invoice.account_id, Month::of(refund.ended_at));
+        let (account, month) = (invoice.account_id, Month::of(refund.refunded_at));
         let later = store::lock_month(conn, account, invoice.currency, month).await?;
         if later.is_some_and(|later| later.status.is_in_force()) {
             invoiced.push(refund);
@@ -68,20 +88,20 @@ pub async fn invoiced_since(conn: &mut Conn, invoice: &InvoiceRow) -> Result<Mon
     total(invoiced.iter(), invoice.currency)
 }
 
-/// The VAT that an invoice returned for orders of earlier months whose invoices were voided afterwards. Once it is
+/// The VAT that an invoice returned for charges of earlier months whose invoices were voided afterwards. Once it is
 /// voided or credited itself, nothing else returns this VAT.
 pub async fn vat_of_void_months(conn: &mut Conn, invoice: &InvoiceRow) -> Result<Money, Problem> {
     let InvoiceRow { account_id, currency, month, .. } = *invoice;
     let mut nets: BTreeMap<Month, Money> = BTreeMap::new();
-    for Refund { net, ordered_at, .. } in
+    for Refund { net, charged_at, .. } in
         refunds(conn, account_id, currency, BEGINNING..month.start(), month.start()..month.end()).await?
     {
-        let sum = nets.entry(Month::of(ordered_at)).or_insert(Money::zero(currency));
+        let sum = nets.entry(Month::of(charged_at)).or_insert(Money::zero(currency));
         *sum = sum.add(net).map_err(Problem::internal)?;
     }
     let mut vat = Money::zero(currency);
-    for (ordered, net) in nets {
-        let first = store::lock_month(conn, account_id, currency, ordered).await?;
+    for (charged, net) in nets {
+        let first = store::lock_month(conn, account_id, currency, charged).await?;
         let Some(first) = first.filter(|first| first.status == InvoiceStatus::Void) else { continue };
         // If voiding the first invoice posted nothing, all of its VAT had been returned before.
         let voided = ledger::find(conn, Kind::InvoiceVoid, &first.id.to_string()).await?;
@@ -92,7 +112,7 @@ pub async fn vat_of_void_months(conn: &mut Conn, invoice: &InvoiceRow) -> Result
     Ok(vat)
 }
 
-/// Refunds of a month for orders of earlier months that were charged at another rate, or that no invoice may list.
+/// Refunds of a month for charges of earlier months that were at another rate, or that no invoice may list.
 pub async fn carried_refunds(
     conn: &mut Conn,
     account: AccountId,
@@ -102,15 +122,15 @@ pub async fn carried_refunds(
 ) -> Result<Vec<CarriedRefund>, Problem> {
     let mut carried = Vec::new();
     let refunds = refunds(conn, account, currency, BEGINNING..month.start(), month.start()..month.end()).await?;
-    for Refund { net, ordered_at, .. } in refunds {
-        let first = store::lock_month(conn, account, currency, Month::of(ordered_at)).await?;
+    for Refund { what, net, charged_at, .. } in refunds {
+        let first = store::lock_month(conn, account, currency, Month::of(charged_at)).await?;
         let vat = match first {
             Some(invoice) if invoice.status == InvoiceStatus::Void => None,
             Some(invoice) => Some(Decision { category: invoice.facts.category, rate: invoice.facts.rate }),
             None => Some(today),
         };
         if vat != Some(today) {
-            carried.push(CarriedRefund { net, vat });
+            carried.push(CarriedRefund { what, net, vat });
         }
     }
     Ok(carried)
@@ -125,26 +145,35 @@ async fn refunds(
     conn: &mut Conn,
     account: AccountId,
     currency: Currency,
-    ordered: Range<Time>,
-    ended: Range<Time>,
+    charged: Range<Time>,
+    refunded: Range<Time>,
 ) -> Result<Vec<Refund>, Problem> {
-    let (mut refunds, mut after) = (Vec::new(), Uuid::nil());
+    let mut refunds = Vec::new();
     if currency != CURRENCY {
         return Ok(refunds);
     }
-    loop {
-        let page = store::list_failed_orders(conn, account, ordered.clone(), ended.clone(), after, BATCH).await?;
-        for order in &page {
-            after = order.id;
-            // An order whose invoice was credited has no refund.
-            if let Some(line) = ledger::find(conn, Kind::NumberRefund, &order.id.to_string()).await? {
-                refunds.push(Refund { net: line.amount, ordered_at: order.ordered_at, ended_at: order.ended_at });
+    for what in [Refunded::Number, Refunded::Call] {
+        let mut after = Uuid::nil();
+        loop {
+            let (charged, refunded) = (charged.clone(), refunded.clone());
+            let page = match what {
+                Refunded::Number => store::list_failed_orders(conn, account, charged, refunded, after, BATCH).await?,
+                Refunded::Call => store::list_credited_calls(conn, account, charged, refunded, after, BATCH).await?,
+            };
+            for RefundedCharge { id, charged_at, refunded_at } in &page {
+                after = *id;
+                // An order whose invoice was credited has no refund.
+                if let Some(line) = ledger::find(conn, what.kind(), &id.to_string()).await? {
+                    let (charged_at, refunded_at) = (*charged_at, *refunded_at);
+                    refunds.push(Refund { what, net: line.amount, charged_at, refunded_at });
+                }
+            }
+            if i64::try_from(page.len()).is_ok_and(|length| length < BATCH) {
+                break;
             }
         }
-        if i64::try_from(page.len()).is_ok_and(|length| length < BATCH) {
-            return Ok(refunds);
-        }
     }
+    Ok(refunds)
 }
 
 fn total<'r>(refunds: impl Iterator<Item = &'r Refund>, currency: Currency) -> Result<Money, Problem> {

@@ -76,6 +76,7 @@ pub fn paid_in(sums: &[Sum], zero: Money) -> Result<Money, MoneyError> {
                 | Kind::Credit
                 | Kind::Correction
                 | Kind::NumberRefund
+                | Kind::CallCredit
                 | Kind::InvoiceVoid
                 | Kind::CreditNote
         )

@@ -247,11 +247,11 @@ pub async fn list_unpaid(conn: &mut Conn, after: Option<InvoiceId>, limit: i64) 
 }
 
 row! {
-    /// A number order that failed or was cancelled.
-    pub struct FailedOrder {
+    /// A number order that failed or was cancelled, or a credited call dispute.
+    pub struct RefundedCharge {
         pub id: Uuid,
-        pub ordered_at: Time,
-        pub ended_at: Time,
+        pub charged_at: Time,
+        pub refunded_at: Time,
     }
 }
 
@@ -263,7 +263,7 @@ pub async fn list_failed_orders(
     ended: Range<Time>,
     after: Uuid,
     limit: i64,
-) -> Result<Vec<FailedOrder>, DbError> {
+) -> Result<Vec<RefundedCharge>, DbError> {
     conn.all(
         sql!(
             "SELECT id, created_at, updated_at FROM number_orders
@@ -272,6 +272,27 @@ pub async fn list_failed_orders(
              ORDER BY id LIMIT $7"
         ),
         params![account, ordered.start, ordered.end, ended.start, ended.end, after, limit],
+    )
+    .await
+}
+
+/// The account's credited call disputes, by when the call was charged and the credit posted, ordered by id.
+pub async fn list_credited_calls(
+    conn: &mut Conn,
+    account: AccountId,
+    charged: Range<Time>,
+    credited: Range<Time>,
+    after: Uuid,
+    limit: i64,
+) -> Result<Vec<RefundedCharge>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT id, charged_at, resolved_at FROM call_disputes
+             WHERE account_id = $1 AND charged_at >= $2 AND charged_at < $3 AND status = 'credited'
+               AND resolved_at >= $4 AND resolved_at < $5 AND id > $6
+             ORDER BY id LIMIT $7"
+        ),
+        params![account, charged.start, charged.end, credited.start, credited.end, after, limit],
     )
     .await
 }

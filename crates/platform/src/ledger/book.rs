@@ -46,6 +46,8 @@ text_enum! {
         NumberRenewal = "number_renewal",
         /// The refund of a failed or cancelled number order.
         NumberRefund = "number_refund",
+        /// The credit of a call that the customer disputed.
+        CallCredit = "call_credit",
         /// The VAT of an invoice, charged when it is issued.
         InvoiceVat = "invoice_vat",
         InvoiceVoid = "invoice_void",
@@ -54,8 +56,8 @@ text_enum! {
 }
 
 impl Kind {
-    /// Whether it counts as spend: usage of the service, less refunded orders.
+    /// Whether it counts as spend: usage of the service, less what was refunded of it.
     pub const fn is_usage(self) -> bool {
-        matches!(self, Kind::Call | Kind::NumberOrder | Kind::NumberRenewal | Kind::NumberRefund)
+        matches!(self, Kind::Call | Kind::NumberOrder | Kind::NumberRenewal | Kind::NumberRefund | Kind::CallCredit)
     }
 }

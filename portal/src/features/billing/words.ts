@@ -60,6 +60,7 @@ export const words = {
       number_order: 'Number order',
       number_renewal: 'Number renewal',
       number_refund: 'Number refund',
+      call_credit: 'Call credit',
       invoice_vat: 'VAT of invoice',
       invoice_void: 'Void invoice',
       credit_note: 'Credit note',

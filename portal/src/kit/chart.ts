@@ -1,6 +1,7 @@
 // Draws a time series with uPlot. In a chunk of its own: only screens with charts load it.
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
+import { clock, shortDay } from '$format';
 
 export type Drawn = { destroy(): void; setSize(width: number): void };
 export type Settings = {
@@ -27,21 +28,24 @@ function colour(host: HTMLElement, value: string): string {
 const faint = (rgb: string, share: number) => rgb.replace(/^rgb\((.*)\)$/, (_, parts: string) => `rgba(${parts}, ${share})`);
 
 /** Ticks in the reader's language and zone: times within a day, otherwise days; the year where there are several. */
-function tickText(ticks: number[], utc: boolean): string[] {
+function tickText(ticks: number[]): string[] {
   const step = (ticks[1] ?? 0) - (ticks[0] ?? 0);
   const span = (ticks.at(-1) ?? 0) - (ticks[0] ?? 0);
-  const timeZone = utc ? 'UTC' : undefined;
-  const days = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: span > 300 * 86_400 ? '2-digit' : undefined, timeZone });
-  const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone });
   let before = '';
   return ticks.map((tick) => {
-    const date = new Date(tick * 1000);
-    const day = days.format(date);
+    const day = shortDay(tick * 1000, span > 300 * 86_400);
     const isNew = day !== before;
     before = day;
     if (step >= 86_400) return day;
-    return isNew ? `${hours.format(date)}\n${day}` : hours.format(date);
+    return isNew ? `${clock(tick * 1000)}\n${day}` : clock(tick * 1000);
   });
+}
+
+/** From the first point to the last; bars stand on their point, so half of one is added at both ends. */
+function ends(times: number[], isBars: boolean): [number, number] {
+  const [first = 0, last = 0] = [times[0], times.at(-1)];
+  const gap = times.length > 1 ? Math.min(...times.slice(1).map((at, index) => at - (times[index] ?? 0))) : 3600;
+  return isBars ? [first - gap / 2, last + gap / 2] : [first, last > first ? last : first + 60];
 }
 
 export function draw(host: HTMLElement, settings: Settings): Drawn {
@@ -50,7 +54,7 @@ export function draw(host: HTMLElement, settings: Settings): Drawn {
   const line = colour(host, 'var(--line)');
   const font = '12px system-ui, sans-serif';
   const bars = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.72, 48], radius: 0.12 }) : undefined;
-  const gap = times.length > 1 ? ((times.at(-1) ?? 0) - (times[0] ?? 0)) / (times.length - 1) : 3600;
+  const range = ends(times, kind === 'bars');
   const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
   const widest = Math.max(...series.flatMap(({ values }) => values.map((value) => format(value ?? 0).length)), 2);
 
@@ -62,9 +66,9 @@ export function draw(host: HTMLElement, settings: Settings): Drawn {
       padding: [8, 8, 0, 0],
       tzDate: utc ? (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : undefined,
       cursor: { y: false, points: { size: 7 }, drag: { x: onzoom !== undefined, y: false, setScale: false } },
-      scales: { x: { range: (_, low, high) => (kind === 'bars' ? [low - gap / 2, high + gap / 2] : [low, high > low ? high : low + 60]) }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.08 : 1] } },
+      scales: { x: { range: () => range }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.08 : 1] } },
       axes: [
-        { ...axis, grid: { show: false }, space: 76, values: (_, ticks) => tickText(ticks, utc) },
+        { ...axis, grid: { show: false }, space: 76, values: (_, ticks) => tickText(ticks) },
         { ...axis, size: Math.min(96, 20 + widest * 7), values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : format(tick))) },
       ],
       series: [

@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
+import { icons } from './tools/icons.mjs';
+import { inlineWords } from './tools/words.mjs';
 
 const service = process.env['TRUNKLINE_URL'] ?? 'http://127.0.0.1:8080';
 const proxy = Object.fromEntries(['/v1', '/docs', '/sandbox'].map((path) => [path, { target: service, changeOrigin: false }]));
@@ -12,7 +14,7 @@ const isBase = (id: string) => FIRST.test(id) && !LATER.test(id);
 const featureOf = (id: string) => /\/src\/features\/(\w+)\/(?:(\w+)\/)?/.exec(id)?.slice(1).filter(Boolean).join('-') ?? null;
 
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [icons(), inlineWords(), svelte()],
   resolve: {
     alias: Object.fromEntries(['api', 'format', 'kit', 'router', 'session'].map((name) => [`$${name}`, folder(name)])),
   },

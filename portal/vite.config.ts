@@ -9,7 +9,7 @@ const proxy = Object.fromEntries(['/v1', '/docs', '/sandbox'].map((path) => [pat
 const folder = (name: string) => fileURLToPath(new URL(`./src/${name}/index.ts`, import.meta.url));
 
 const LATER = /\/src\/(kit\/chart\.ts|shell\/(Palette|Reauthenticate|SignInAgain)\.svelte|shell\/(commands|found)\.ts)/;
-const FIRST = /node_modules\/(?!uplot|uqr)|\/src\/((api|format|kit|router|session|shell)\/|main\.ts|routes\.ts|features\/\w+\/routes\.ts)/;
+const FIRST = /node_modules\/(?!uplot)|\/src\/((api|format|kit|router|session|shell)\/|main\.ts|routes\.ts|features\/\w+\/routes\.ts)/;
 const isBase = (id: string) => FIRST.test(id) && !LATER.test(id);
 const featureOf = (id: string) => /\/src\/features\/(\w+)\/(?:(\w+)\/)?/.exec(id)?.slice(1).filter(Boolean).join('-') ?? null;
 

@@ -119,9 +119,8 @@ fn measure(chosen: &[String]) -> Outcome<()> {
     }
     println!("{}", report.table());
     if chosen.is_empty() {
-        // `bench/build-times` writes the last section.
         let old = std::fs::read_to_string("docs/benchmarks.md").unwrap_or_default();
-        // What follows is written by others: `make portal-speed` and `bench/build-times`.
+        // `make portal-speed` and `bench/build-times` write what follows.
         let rest = old.find("## Portal").or(old.find("## Build times")).map_or("", |at| &old[at..]);
         std::fs::write("docs/benchmarks.md", machine::page(&machine, &report)? + "\n" + rest)?;
     }

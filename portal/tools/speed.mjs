@@ -74,7 +74,6 @@ async function changes(browser, url, device, isSlow) {
   const times = [];
   for (const [who, hrefs] of WAYS) {
     const { context, page } = await signedIn(browser, url, who, device);
-    await page.addInitScript(() => localStorage.setItem('trunkline.signed-in', '1'));
     if (isSlow) await slowed(page);
     await page.goto('/');
     await page.getByRole('heading', { level: 1 }).waitFor();

@@ -8,8 +8,8 @@ const service = process.env['TRUNKLINE_URL'] ?? 'http://127.0.0.1:8080';
 const proxy = Object.fromEntries(['/v1', '/docs', '/sandbox'].map((path) => [path, { target: service, changeOrigin: false }]));
 const folder = (name: string) => fileURLToPath(new URL(`./src/${name}/index.ts`, import.meta.url));
 
-const LATER = /\/src\/(kit\/chart\.ts|shell\/(Palette|Reauthenticate|SignInAgain)\.svelte|shell\/(commands|found)\.ts)/;
-const FIRST = /node_modules\/(?!uplot)|\/src\/((api|format|kit|router|session|shell)\/|main\.ts|routes\.ts|features\/\w+\/routes\.ts)/;
+const LATER = /\/src\/(kit\/(Plot\.svelte|plot\.ts)|shell\/(Palette|Reauthenticate|SignInAgain)\.svelte|shell\/(commands|found)\.ts)/;
+const FIRST = /node_modules\/|\/src\/((api|format|kit|router|session|shell)\/|main\.ts|routes\.ts|features\/\w+\/routes\.ts)/;
 const isBase = (id: string) => FIRST.test(id) && !LATER.test(id);
 const featureOf = (id: string) => /\/src\/features\/(\w+)\/(?:(\w+)\/)?/.exec(id)?.slice(1).filter(Boolean).join('-') ?? null;
 

@@ -137,7 +137,7 @@ test('usage is shown by country, closer by dragging, and as a table @phone @dark
   await expect(sums.getByRole('link', { name: 'Netherlands' })).toHaveAttribute('href', /\/calls\?country=NL&from=/);
   await expectAccessible(page);
 
-  const plot = page.getByRole('img', { name: 'Spend' }).locator('.u-over');
+  const plot = page.getByRole('img', { name: 'Spend' }).locator('svg');
   await plot.scrollIntoViewIfNeeded();
   const box = (await plot.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
   await page.mouse.move(box.x + box.width * 0.4, box.y + 40);

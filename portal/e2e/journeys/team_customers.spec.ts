@@ -6,7 +6,7 @@ const find = async (admin: Api, q: string) => (await admin.get(`/admin/customers
 
 test.use({ expectedErrors: [/status of 409/] });
 
-test('a customer is found by name, email, number and status, and the address keeps the filters @phone @dark', async ({ page, request }) => {
+test('a customer is found by name, email, number and status, and the address keeps the filters @phone @dark @postgres', async ({ page, request }) => {
   const admin = await apiAs(request, people.admin);
   const { id } = await find(admin, 'Kanaal');
   const [number] = (await admin.get(`/admin/customers/${id}/numbers`)).data;

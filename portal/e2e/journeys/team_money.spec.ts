@@ -18,7 +18,7 @@ async function paid(request: Request, customer: Api, amount_minor: number, card 
   }).toPass();
 }
 
-test('a refund says what is left and what follows, and happens once', async ({ page, request }) => {
+test('a refund says what is left and what follows, and happens once @postgres', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   await paid(request, customer, 4321);
   await signInAs(page, people.admin, '/team/payments?status=completed');
@@ -136,7 +136,7 @@ test('a request of another admin is approved', async ({ page, request, service }
   await expect(row).toContainText('Approved');
 });
 
-test('the margin report adds up, and its file has the same filters', async ({ page, request }) => {
+test('the margin report adds up, and its file has the same filters @postgres', async ({ page, request }) => {
   await signInAs(page, people.admin, '/team/margin');
   await expect(page.getByRole('figure')).toBeVisible();
   await expectAccessible(page);

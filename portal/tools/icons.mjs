@@ -1,6 +1,7 @@
 // Icons of Lucide as one path each, drawn by src/kit/Icon.svelte. The library's own component brings far more than the
 // portal uses of it.
 import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ICON = /\/@lucide\/svelte\/dist\/icons\/[\w-]+\.js$/;
@@ -35,11 +36,12 @@ export const icons = () => ({
   enforce: 'pre',
   load(id) {
     if (!ICON.test(id)) return undefined;
-    const source = readFileSync(id.replace(/\.js$/, '.svelte'), 'utf8');
-    const nodes = /"node": (\[.*\]) };/.exec(source)?.[1];
-    if (!nodes) throw new Error(`${id} does not look like an icon`);
+    // An icon may be another's second name.
+    const file = /from "\.\/([\w-]+\.svelte)"/.exec(readFileSync(id, 'utf8'))?.[1];
+    const data = file && /const iconData = (\{.*\});/.exec(readFileSync(resolve(dirname(id), file), 'utf8'))?.[1];
+    if (!data) throw new Error(`${id} does not look like an icon`);
     return `import Icon from ${JSON.stringify(drawing)};
-const d = ${JSON.stringify(pathOf(JSON.parse(nodes)))};
+const d = ${JSON.stringify(pathOf(JSON.parse(data).node))};
 export default (anchor, props) => Icon(anchor, { d, get size() { return props.size; } });`;
   },
 });

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal journeys screenshots release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
+.PHONY: help demo run portal journeys screenshots portal-speed release call test check bench build-times faults sbom openapi access-table clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,12 @@ screenshots: rust deps-portal ## take pictures of the portal's screens on demo d
 	cargo build --locked --bin trunkline
 	PATH="$$(tools/ensure-node):$$PATH" TRUNKLINE_BIN="$$(realpath $${CARGO_TARGET_DIR:-target}/debug/trunkline)" \
 		node portal/tools/screenshots.mjs $(ARGS)
+
+portal-speed: rust deps-portal ## measure how fast the portal loads, and write docs/benchmarks.md
+	@tools/build-portal --required
+	cargo build --locked --release --bin trunkline
+	PATH="$$(tools/ensure-node):$$PATH" TRUNKLINE_BIN="$$(realpath $${CARGO_TARGET_DIR:-target}/release/trunkline)" \
+		node portal/tools/speed.mjs --write
 
 release: rust ## build the binary that is shipped and measured, target/release/trunkline
 	@tools/build-portal --required

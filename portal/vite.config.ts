@@ -1,18 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
+import { icons } from './tools/icons.mjs';
+import { inlineWords } from './tools/words.mjs';
 
 const service = process.env['TRUNKLINE_URL'] ?? 'http://127.0.0.1:8080';
 const proxy = Object.fromEntries(['/v1', '/docs', '/sandbox'].map((path) => [path, { target: service, changeOrigin: false }]));
 const folder = (name: string) => fileURLToPath(new URL(`./src/${name}/index.ts`, import.meta.url));
 
-const LATER = /\/src\/(kit\/chart\.ts|shell\/(Palette|Reauthenticate|SignInAgain)\.svelte|shell\/(commands|found)\.ts)/;
-const FIRST = /node_modules\/(?!uplot|uqr)|\/src\/((api|format|kit|router|session|shell)\/|main\.ts|routes\.ts|features\/\w+\/routes\.ts)/;
+const LATER = /\/src\/(kit\/(Plot\.svelte|plot\.ts)|shell\/(Palette|Reauthenticate|SignInAgain)\.svelte|shell\/(commands|found)\.ts)/;
+const FIRST = /node_modules\/|\/src\/((api|format|kit|router|session|shell)\/|main\.ts|routes\.ts|features\/\w+\/routes\.ts)/;
 const isBase = (id: string) => FIRST.test(id) && !LATER.test(id);
 const featureOf = (id: string) => /\/src\/features\/(\w+)\/(?:(\w+)\/)?/.exec(id)?.slice(1).filter(Boolean).join('-') ?? null;
 
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [icons(), inlineWords(), svelte()],
   resolve: {
     alias: Object.fromEntries(['api', 'format', 'kit', 'router', 'session'].map((name) => [`$${name}`, folder(name)])),
   },
@@ -30,7 +32,7 @@ export default defineConfig({
           groups: [
             { name: 'base', test: isBase },
             // A feature that grows past the budget of a screen is split.
-            { name: featureOf, test: /\/src\/features\//, maxSize: 150_000 },
+            { name: featureOf, test: /\/src\/features\//, maxSize: 130_000 },
           ],
         },
       },

@@ -129,6 +129,18 @@ export class Service {
     throw new Error(`no mail to ${to} about "${about}"`);
   }
 
+  /** The link of the newest mail to this address that leads to this screen, as an address of the portal. */
+  async link(to: string, screen: string): Promise<string> {
+    const found = new RegExp(`${screen}#token=[\\w.~-]+`).exec(await this.mail(to, `${screen}#token=`))?.[0];
+    if (!found) throw new Error(`no link to ${screen} in the mail to ${to}`);
+    return `/${found}`;
+  }
+
+  /** The token that creates the first admin, as the console prints it. */
+  bootstrapToken(): string {
+    return readFileSync(join(this.data.folder, 'secrets/bootstrap'), 'utf8').trim();
+  }
+
   /** Ends the process as a deployment would, until `restart`. */
   async stop(): Promise<void> {
     const ended = new Promise((resolve) => this.child.once('exit', resolve));

@@ -5,7 +5,6 @@ const KB = 1024;
 const FIRST_LOAD = 90 * KB;
 const WHOLE = 300 * KB;
 const SCREEN = 15 * KB;
-const CHARTS = /chart|uplot/i;
 
 const manifest = JSON.parse(readFileSync('node_modules/.portal/manifest.json', 'utf8'));
 function size(file) {
@@ -43,7 +42,7 @@ const all = readdirSync('dist', { recursive: true }).filter((name) => /\.(js|css
 check('whole portal', sum(all), WHOLE);
 
 const chunks = Object.values(manifest)
-  .filter(({ file, name }) => file.endsWith('.js') && name !== 'base' && !CHARTS.test(name ?? ''))
+  .filter(({ file, name }) => file.endsWith('.js') && name !== 'base')
   .map(({ file, name, css = [] }) => ({ name, bytes: sum([file, ...css]) }))
   .sort((a, b) => b.bytes - a.bytes);
 for (const { name, bytes } of chunks.filter((chunk, index) => index < 5 || chunk.bytes > SCREEN)) check(`screens of ${name}`, bytes, SCREEN);

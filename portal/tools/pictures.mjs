@@ -16,6 +16,7 @@ export async function signedIn(browser, url, email, options) {
   const { access_token, refresh_token } = await reply.json();
   const stored = await context.request.post('/v1/auth/cookie', { data: { refresh_token }, headers: { Origin: url } });
   if (!stored.ok()) throw new Error(`session of ${email}: ${stored.status()} ${await stored.text()}`);
+  await context.addInitScript(() => localStorage.setItem('trunkline.signed-in', '1'));
   const read = async (path) => {
     const response = await context.request.get(`/v1${path}`, { headers: { Authorization: `Bearer ${access_token}` } });
     return response.ok() ? response.json() : undefined;

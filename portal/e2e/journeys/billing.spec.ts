@@ -36,7 +36,7 @@ test('the low-balance alert can be changed and is refused in words when it is wr
   await expect(page.getByText('On: below 35 %')).toBeVisible();
 });
 
-test('a paid top-up appears without reloading and leads on to where the customer was @core', async ({ page }) => {
+test('a paid top-up appears without reloading and leads on to where the customer was @core @postgres', async ({ page }) => {
   await signInAs(page, people.live);
   await toCheckout(page, '/billing/topups?new=1&amount=25&next=%2Fsupport');
   await expectAccessible(page);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { switchOf, trunkOf } from '../switch';
 import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
 
-test('a call is found by filters in the address, and explains its price @phone @dark', async ({ page, request }) => {
+test('a call is found by filters in the address, and explains its price @phone @dark @postgres', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [cdr] = (await customer.get('/cdrs?status=answered&leg=termination&limit=1')).data;
   const { price, duration_seconds } = await customer.get(`/cdrs/${cdr.id}`);
@@ -128,7 +128,7 @@ test('a simulated call is allowed, or refused with what to do', async ({ page, r
   await customer.put('/fraud-caps', caps);
 });
 
-test('usage is shown by country, closer by dragging, and as a table @phone @dark', async ({ page }) => {
+test('usage is shown by country, closer by dragging, and as a table @phone @dark @postgres', async ({ page }) => {
   await signInAs(page, people.live, '/usage');
   await page.getByLabel('By', { exact: true }).selectOption('Country');
   await page.getByLabel('Show', { exact: true }).selectOption('Spend');
@@ -137,7 +137,7 @@ test('usage is shown by country, closer by dragging, and as a table @phone @dark
   await expect(sums.getByRole('link', { name: 'Netherlands' })).toHaveAttribute('href', /\/calls\?country=NL&from=/);
   await expectAccessible(page);
 
-  const plot = page.getByRole('img', { name: 'Spend' }).locator('.u-over');
+  const plot = page.getByRole('img', { name: 'Spend' }).locator('svg');
   await plot.scrollIntoViewIfNeeded();
   const box = (await plot.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
   await page.mouse.move(box.x + box.width * 0.4, box.y + 40);

@@ -1,7 +1,7 @@
 // Numbers: ordering with and without documents and money, routing, releasing.
 import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
 
-test('a number is ordered by country and area, and is active at once @phone', async ({ page }) => {
+test('a number is ordered by country and area, and is active at once @phone @postgres', async ({ page }) => {
   await signInAs(page, people.live, '/numbers');
   await expectAccessible(page);
   await page.getByRole('link', { name: 'Order a number' }).click();

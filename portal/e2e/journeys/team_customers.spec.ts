@@ -6,7 +6,7 @@ const find = async (admin: Api, q: string) => (await admin.get(`/admin/customers
 
 test.use({ expectedErrors: [/status of 409/] });
 
-test('a customer is found by name, email, number and status, and the address keeps the filters @phone @dark', async ({ page, request }) => {
+test('a customer is found by name, email, number and status, and the address keeps the filters @phone @dark @postgres', async ({ page, request }) => {
   const admin = await apiAs(request, people.admin);
   const { id } = await find(admin, 'Kanaal');
   const [number] = (await admin.get(`/admin/customers/${id}/numbers`)).data;
@@ -231,6 +231,11 @@ test('the portal is seen as the customer, in a tab of its own and read-only', as
   const tab = await opened;
   await expect(tab.getByRole('heading', { level: 1 })).toBeVisible();
   expect(tab.url()).not.toContain('token');
+  await expect(tab.getByText('You see the portal of Kanaal Contact BV as its user does. Nothing can be changed.')).toBeVisible();
+  await expect(tab.getByRole('timer')).toHaveText(/^Ends in 14:/);
+  await expectAccessible(tab);
+  await tab.getByRole('navigation', { name: 'Main menu' }).getByRole('link', { name: 'Trunks', exact: true }).click();
+  await expect(tab.getByRole('button', { name: 'Create trunk' })).toHaveAttribute('aria-disabled', 'true');
   await tab.goto('about:blank');
   await expect(page.getByRole('heading', { name: 'Kanaal Contact BV', level: 1 })).toBeVisible();
 });

@@ -14,7 +14,7 @@ async function firstUpstream(request: Parameters<typeof apiAs>[0]) {
 
 const drop = (page: Page, label: RegExp, file: ReturnType<typeof csv>) => page.getByLabel(label).setInputFiles(file);
 
-test('an upstream is created, its deck is tried, corrected and applied, and calls are routed to it', async ({ page }) => {
+test('an upstream is created, its deck is tried, corrected and applied, and calls are routed to it @postgres', async ({ page }) => {
   await signInAs(page, people.admin, '/team/upstreams');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Create upstream' }).click();

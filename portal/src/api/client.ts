@@ -1,21 +1,8 @@
-// The typed client of the public API and the cache of what was read.
+// Requests to the public API and the cache of what was read.
 import { QueryClient } from '@tanstack/svelte-query';
-import createClient from 'openapi-fetch';
 import { ProblemError } from './problem';
-import type { paths } from './schema';
 import { isOpen, transport } from './transport';
 import type { Method } from './types';
-
-function overTransport(request: Request): Promise<Response> {
-  const repeat = request.headers.has('Idempotency-Key');
-  return transport((token) => {
-    const copy = request.clone();
-    if (token) copy.headers.set('Authorization', `Bearer ${token}`);
-    return fetch(copy);
-  }, { repeat, open: isOpen(new URL(request.url).pathname) });
-}
-
-const client = createClient<paths>({ baseUrl: '/v1', fetch: overTransport, cache: 'no-store' });
 
 type Asked = { path?: object | undefined; query?: object | undefined; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 export type Reply = { body: unknown; etag?: string; response: Response };
@@ -26,11 +13,29 @@ export function cleanQuery(query: object | undefined): Record<string, unknown> |
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== '' && value !== null && value !== undefined));
 }
 
+export function address(path: string, inPath: object | undefined, query: object | undefined): string {
+  const filled = Object.entries(inPath ?? {}).reduce((text, [name, value]) => text.replace(`{${name}}`, encodeURIComponent(String(value))), path);
+  const search = new URLSearchParams(Object.entries(cleanQuery(query) ?? {}).map(([name, value]) => [name, String(value)])).toString();
+  return `/v1${filled}${search ? `?${search}` : ''}`;
+}
+
 /** Any request below /v1. Throws a ProblemError; screens use `read`, `list` and `send`, which know the types. */
 export async function ask(method: Method, path: string, { path: inPath, query, body, headers, signal }: Asked = {}): Promise<Reply> {
-  const request = client.request as unknown as (method: string, path: string, init: object) => Promise<{ data?: unknown; response: Response }>;
-  const { data, response } = await request(method, path, { params: { path: inPath, query: cleanQuery(query) }, body, headers, signal });
-  return { body: data, etag: response.headers.get('ETag') ?? undefined, response };
+  const given = { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
+  const url = address(path, inPath, query);
+  const response = await transport(
+    (token) =>
+      fetch(url, {
+        method: method.toUpperCase(),
+        headers: token ? { ...given, Authorization: `Bearer ${token}` } : given,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        cache: 'no-store',
+        signal,
+      }),
+    { repeat: headers?.['Idempotency-Key'] !== undefined, open: isOpen(url.split('?')[0] ?? url) },
+  );
+  const text = await response.text();
+  return { body: text ? JSON.parse(text) : undefined, etag: response.headers.get('ETag') ?? undefined, response };
 }
 
 const retryDelay = (failures: number) => Math.min(1000 * 2 ** failures, 15_000);

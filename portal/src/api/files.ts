@@ -1,5 +1,5 @@
 // Files to and from the service.
-import { cleanQuery } from './client';
+import { address } from './client';
 import { transport } from './transport';
 import type { Options, PathWith, Result } from './types';
 
@@ -8,12 +8,6 @@ type UploadOptions<P extends PathWith<'post' | 'put'>, M extends 'post' | 'put'>
   key?: string;
   onprogress?: (fraction: number) => void;
 };
-
-function address(path: string, inPath: object | undefined, query: object | undefined): string {
-  const filled = Object.entries(inPath ?? {}).reduce((text, [name, value]) => text.replace(`{${name}}`, encodeURIComponent(String(value))), path);
-  const search = new URLSearchParams(Object.entries(cleanQuery(query) ?? {}).map(([name, value]) => [name, String(value)])).toString();
-  return `/v1${filled}${search ? `?${search}` : ''}`;
-}
 
 /** Sends a form with files, or one file as it is. By XMLHttpRequest, since fetch reports no progress. */
 export async function upload<P extends PathWith<'post'>>(path: P, options: UploadOptions<P, 'post'>): Promise<Result<P, 'post'>> {

@@ -98,6 +98,9 @@ const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', 
 export const dateTime = (at: Moment) => inZone(at, { ...DAY, ...CLOCK, second: '2-digit' });
 export const day = (at: Moment) => inZone(at, DAY);
 export const time = (at: Moment) => inZone(at, { ...CLOCK, second: '2-digit' });
+/** For the axes of charts, which have little room: `5 Nov`, or `Nov 2026` where years matter, and `14:00`. */
+export const shortDay = (at: Moment, years = false) => inZone(at, years ? { month: 'short', year: 'numeric' } : { day: 'numeric', month: 'short' });
+export const clock = (at: Moment) => inZone(at, CLOCK);
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
 

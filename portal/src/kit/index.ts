@@ -34,7 +34,6 @@ export { default as Period } from './Period.svelte';
 export { default as Phone } from './Phone.svelte';
 export { default as Problem } from './Problem.svelte';
 export { default as Progress } from './Progress.svelte';
-export { default as Qr } from './Qr.svelte';
 export { default as Search } from './Search.svelte';
 export { default as Secret } from './Secret.svelte';
 export { default as Select } from './Select.svelte';

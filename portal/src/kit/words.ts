@@ -15,7 +15,6 @@ export const words = {
   shown: (n: number) => (n === 1 ? '1 shown' : `${n} shown`),
   nothing: 'Nothing here yet',
   nothingSoFar: 'Nothing found so far. Older entries have not been searched yet.',
-  qr: 'QR code',
   choose: 'Choose …',
   search: 'Search',
   reset: 'Reset filters',

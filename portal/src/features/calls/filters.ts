@@ -61,6 +61,7 @@ export function described(
         : key === 'trunk_id' ? (names.trunk?.(text) ?? text)
         : key === 'account_id' ? (names.account?.(text) ?? text)
         : key === 'upstream_id' ? (names.upstream?.(text) ?? text)
+        : key === 'called' || key === 'calling' ? `+${text.replace(/^\+/, '')}`
         : text;
       return { label: labels[key] ?? key, value: shown };
     });

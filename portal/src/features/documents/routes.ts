@@ -1,7 +1,6 @@
 import type { Route } from '$router';
-import { words } from './words';
 
 export const routes: Route[] = [
-  { path: '/documents', title: words.title, who: 'customer', load: () => import('./Documents.svelte') },
-  { path: '/documents/{id}', title: words.one, who: 'customer', load: () => import('./Intake.svelte') },
+  { path: '/documents', title: 'Documents', who: 'customer', load: () => import('./Documents.svelte') },
+  { path: '/documents/{id}', title: 'Documents of a review', who: 'customer', load: () => import('./Intake.svelte') },
 ];

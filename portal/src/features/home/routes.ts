@@ -1,4 +1,3 @@
 import type { Route } from '$router';
-import { words } from './words';
 
-export const routes: Route[] = [{ path: '/', title: words.title, who: 'customer', load: () => import('./Home.svelte') }];
+export const routes: Route[] = [{ path: '/', title: 'Home', who: 'customer', load: () => import('./Home.svelte') }];

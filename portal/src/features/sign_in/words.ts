@@ -82,6 +82,7 @@ export const words = {
   factorTitle: 'Set up a second factor',
   factorLead: 'Members of the team sign in with a second factor. It takes a minute.',
   factorScan: 'Scan this code with an authenticator app, then enter the six digits it shows.',
+  factorQr: 'QR code with the secret for the authenticator app',
   factorSecret: 'Or type this key into the app',
   factorCode: 'Code from the app',
   factorGo: 'Turn on',

@@ -1,6 +1,7 @@
 // Order, names and addresses of the rows of a margin report.
 import type { Schema } from '$api';
 import { zone } from '$format';
+import { presetRange } from '$kit';
 import { words } from './words';
 
 export type Row = Schema<'Margin'>;
@@ -10,9 +11,6 @@ export type Sort = keyof typeof words.margin.sorts;
 /** One decimal always, so that a column of shares lines up. */
 const oneDecimal = new Intl.NumberFormat(undefined, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 });
 export const share = (row: Row) => (row.margin_pct === null ? words.margin.unknown : oneDecimal.format(row.margin_pct / 100));
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-const DEFAULT_DAYS = 30;
 
 /** A plain number for order and charts; never shown as an amount. */
 const about = (money: Schema<'ExactMoney'>) => Number(money.amount);
@@ -51,15 +49,4 @@ export const series = (rows: Row[]) => ({
 });
 
 /** The last thirty days, as the service does by itself, but visible in the filter. */
-export function defaultFrom(): string {
-  const start = new Date(Date.now() - DEFAULT_DAYS * DAY_MS);
-  start.setHours(0, 0, 0, 0);
-  return start.toISOString();
-}
-
-/** Reports are summed from whole UTC hours; a zone with other clocks gets UTC days. */
-export function dayZone(): string {
-  const year = new Date().getFullYear();
-  const offsets = [0, 6].map((month) => new Date(year, month, 1).getTimezoneOffset());
-  return offsets.every((offset) => offset % 60 === 0) ? zone.name : 'UTC';
-}
+export const defaultFrom = () => presetRange('month', zone.utc)[0];

@@ -73,6 +73,7 @@ export const words = {
     providers: { sandbox: 'Sandbox', revolut: 'Revolut' },
     disputeId: 'Id of the dispute there',
     paymentId: 'Disputed payment',
+    seePayment: 'See the payment',
     id: 'Id',
     opened: 'Opened',
     decided: 'Decided',
@@ -92,6 +93,7 @@ export const words = {
   },
   invoices: {
     title: 'Invoices',
+    invoice: 'Invoice',
     lead: 'Invoices of all customers, with their credit notes.',
     statuses: { issued: 'Unpaid', paid: 'Paid', void: 'Void', credited: 'Credited' },
     columns: {
@@ -142,6 +144,9 @@ export const words = {
     lead: 'Money that the team gives to customers or takes back, and requests that wait for a second admin.',
     create: 'Credit a customer',
     requests: 'Requests for a second admin',
+    one: 'Request for a second admin',
+    decided: 'Decided',
+    id: 'Id',
     requestsRows: 'Requests, newest first',
     requestsHint: 'larger credits and credit lines',
     columns: {

@@ -1,5 +1,6 @@
 // The range and the kind of points of a series screen, in the address, with a way back from each zoom.
 import { zone } from '$format';
+import { presetRange } from '$kit';
 import { params } from '$router';
 import type { Schema } from '$api';
 import { dayZone } from '../calls/zone';
@@ -8,7 +9,6 @@ import type { Measure } from './series';
 const DAY = 86_400_000;
 const AUTO_HOUR_DAYS = 3;
 const MAX_HOUR_DAYS = 32;
-const DEFAULT_DAYS = 30;
 
 /** `groups` are those to choose from now; the first but one stands for any other. */
 export function seriesRange(defaults: { by: string; show: Measure }, groups: () => string[]) {
@@ -16,7 +16,7 @@ export function seriesRange(defaults: { by: string; show: Measure }, groups: () 
   let earlier = $state<{ from: string; to: string; interval: string }[]>([]);
 
   // Without a start in the address the last 30 days are shown, and the field says so.
-  const standard = startOfDay(new Date(Date.now() - (DEFAULT_DAYS - 1) * DAY)).toISOString();
+  const standard = presetRange('month', zone.utc)[0];
   const from = $derived(query.from || standard);
   const by = $derived(groups().includes(query.by) ? query.by : (groups()[1] ?? ''));
   const days = $derived(((query.to ? Date.parse(query.to) : Date.now()) - Date.parse(from)) / DAY);
@@ -67,8 +67,3 @@ export type SeriesRange = ReturnType<typeof seriesRange>;
 
 const HOUR = 3_600_000;
 const wholeHour = (round: (n: number) => number, at: string) => new Date(round(Date.parse(at) / HOUR) * HOUR).toISOString();
-
-function startOfDay(at: Date): Date {
-  if (dayZone() === 'UTC') return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()));
-  return new Date(at.getFullYear(), at.getMonth(), at.getDate());
-}

@@ -1,0 +1,126 @@
+// How fast the portal is in Chromium: node tools/speed.mjs [--write]
+// The first visit on a slow phone (a quarter of this processor, 1.6 Mbit/s, 150 ms), and the way from a click in the menu to a
+// screen with its data, on a desktop and on that phone. With --write the figures go into docs/benchmarks.md.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, withDemoService } from './demo_service.mjs';
+import { ADMIN, CUSTOMER, launch, signedIn } from './pictures.mjs';
+
+const ROUNDS = 7;
+const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+const DESKTOP = { viewport: { width: 1360, height: 860 } };
+/** Links of the menu, one after the other, each with a table or figures that have to be loaded. */
+const WAYS = [
+  [CUSTOMER, ['/calls', '/trunks', '/numbers', '/billing', '/support', '/rates']],
+  [ADMIN, ['/team/traffic', '/team/customers', '/team/upstreams', '/team/payments', '/team/tickets']],
+];
+
+async function slowed(page) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+  await devtools.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 100_000 });
+}
+
+/** The largest contentful paint, once nothing larger comes for a second. */
+const paint = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        let timer;
+        let last = 0;
+        const wait = () => (clearTimeout(timer), (timer = setTimeout(() => resolve(last), 1000)));
+        new PerformanceObserver((list) => {
+          last = list.getEntries().at(-1)?.startTime ?? last;
+          wait();
+        }).observe({ type: 'largest-contentful-paint', buffered: true });
+        wait();
+      }),
+  );
+
+async function firstVisit(browser, url, path) {
+  const context = await browser.newContext({ baseURL: url, ...PHONE });
+  const page = await context.newPage();
+  await slowed(page);
+  await page.goto(path);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  const ms = await paint(page);
+  await context.close();
+  return ms;
+}
+
+/** From the click to the frame in which the screen's heading is there and nothing loads any more. */
+const change = (page, href) =>
+  page.evaluate(
+    (href) =>
+      new Promise((resolve, reject) => {
+        const link = document.querySelector(`nav a[href="${href}"]`);
+        if (!link) return reject(new Error(`no link to ${href}`));
+        const before = document.querySelector('h1');
+        const began = performance.now();
+        link.click();
+        const look = () => {
+          const heading = document.querySelector('h1');
+          const isThere = location.pathname === href && heading && heading !== before && !document.querySelector('main [aria-busy="true"], main .bone, main .skeleton');
+          if (isThere) return resolve(performance.now() - began);
+          if (performance.now() - began > 20_000) return reject(new Error(`${href} did not come`));
+          requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);
+      }),
+    href,
+  );
+
+async function changes(browser, url, device, isSlow) {
+  const times = [];
+  for (const [who, hrefs] of WAYS) {
+    const { context, page } = await signedIn(browser, url, who, device);
+    if (isSlow) await slowed(page);
+    await page.goto('/');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    for (const href of hrefs) times.push(await change(page, href));
+    await context.close();
+  }
+  return times;
+}
+
+const sorted = (values) => values.toSorted((a, b) => a - b);
+const at = (values, share) => sorted(values)[Math.min(values.length - 1, Math.floor(values.length * share))];
+const rows = [];
+function row(what, values, limit, share = 0.5) {
+  const value = at(values, share);
+  const ms = (n) => `${Math.round(n)} ms`;
+  rows.push({ what, text: `${ms(value)} (${Math.round(at(values, 0))}–${Math.round(at(values, 1))})`, limit: `≤ ${limit} ms`, isMet: value <= limit });
+}
+
+await withDemoService({}, async (url) => {
+  const browser = await launch();
+  await firstVisit(browser, url, '/sign-in');
+  const visits = [];
+  for (let round = 0; round < ROUNDS; round++) visits.push(await firstVisit(browser, url, '/sign-in'));
+  row('Largest contentful paint of the sign-in screen, first visit, slow phone', visits, 2500);
+  const [desktop, phone] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) desktop.push(...(await changes(browser, url, DESKTOP, false)));
+  for (let round = 0; round < 2; round++) phone.push(...(await changes(browser, url, PHONE, true)));
+  row('From a click in the menu to a screen with its data that was never open, desktop, median', desktop, 200);
+  row('The same, 95th percentile', desktop, 500, 0.95);
+  row('The same on the slow phone, median', phone, 2500);
+  await browser.close();
+});
+
+const table = ['| Measurement | Time | Limit | Verdict |', '|---|---|---|---|', ...rows.map(({ what, text, limit, isMet }) => `| ${what} | ${text} | ${limit} | ${isMet ? 'met' : '**missed**'} |`)].join('\n');
+console.log(table);
+if (process.argv.includes('--write')) {
+  const page = join(root, 'docs/benchmarks.md');
+  const section = `## Portal
+
+Written by \`make portal-speed\` on ${new Date().toISOString().slice(0, 10)}, Chromium and the service on the same machine, demo data of three months on
+SQLite. A cell is the median, with the minimum and maximum in brackets. The slow phone has a quarter of a core, 1.6 Mbit/s
+and 150 ms.
+
+${table}
+
+`;
+  const text = readFileSync(page, 'utf8').replace(/^## Portal\n[\s\S]*?(?=^## )/m, '');
+  writeFileSync(page, text.replace(/^## Build times$/m, `${section}## Build times`));
+}
+process.exitCode = rows.every(({ isMet }) => isMet) ? 0 : 1;

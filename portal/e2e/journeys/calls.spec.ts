@@ -46,15 +46,41 @@ test('filters that cannot match say so, and a wrong number is not sent', async (
   await expect(page.getByRole('status', { name: 'Summary of the calls below' })).toContainText('All calls that match.');
 });
 
-test('a call that the customer disputes becomes a ticket', async ({ page, request }) => {
+test('a call that cost nothing can be asked about in a ticket', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [cdr] = (await customer.get('/cdrs?status=failed&limit=1')).data;
   await signInAs(page, people.live, `/calls/${cdr.id}`);
   const drawer = page.getByRole('dialog', { name: 'Call' });
   await expect(drawer).toContainText('could not be connected');
   await expect(drawer).toContainText('so the call costs nothing');
-  await drawer.getByRole('link', { name: 'Dispute this call' }).click();
+  await drawer.getByRole('link', { name: 'Ask about this call' }).click();
   await expect(page).toHaveURL(new RegExp(`/support/new\\?call=${cdr.id}`));
+});
+
+test('a disputed charge becomes a ticket, and the team credits it', async ({ page, request }) => {
+  const customer = await apiAs(request, people.live);
+  const [cdr] = (await customer.get('/cdrs?status=answered&limit=1')).data;
+  await signInAs(page, people.live, `/calls/${cdr.id}`);
+  await page.getByRole('dialog', { name: 'Call' }).getByRole('button', { name: 'Dispute this call' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Dispute the charge of this call' });
+  await dialog.getByLabel('Reason').fill('Nobody answered, there was only silence.');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Open dispute' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('Disputed call to');
+  await expect(page.getByText('Nobody answered, there was only silence.')).toBeVisible();
+
+  await signInAs(page, people.admin, '/team/disputes');
+  await page.getByRole('region', { name: 'Call disputes' }).getByRole('row').nth(1).click();
+  await expect(page.getByText('Nobody answered, there was only silence.')).toBeVisible();
+  await page.getByLabel('Credit', { exact: false }).first().check();
+  await page.getByLabel('Note to the customer').fill('The upstream answered too early.');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Credit the call' }).click();
+  await expect(page.getByText('The call was credited.')).toBeVisible();
+
+  await signInAs(page, people.live, '/support/disputes');
+  await expect(page.getByRole('region', { name: 'Call disputes' }).getByRole('row').nth(1)).toContainText('Credited');
+  await expectAccessible(page);
 });
 
 test('what is exported is what the filters show, in the time zone of the reader', async ({ page, request }) => {

@@ -56,7 +56,12 @@ export const customerMenu: Entry[] = [
     ],
   },
   { label: 'Documents', href: '/documents', icon: FileText },
-  { label: 'Support', href: '/support', icon: LifeBuoy },
+  {
+    label: 'Support', href: '/support', icon: LifeBuoy, items: [
+      { label: 'Tickets', href: '/support' },
+      { label: 'Call disputes', href: '/support/disputes' },
+    ],
+  },
   {
     label: 'Settings', href: '/settings/company', icon: Settings, items: [
       { label: 'Company', href: '/settings/company' },
@@ -113,6 +118,7 @@ export const teamMenu: Entry[] = [
   {
     label: 'Support', href: '/team/tickets', icon: LifeBuoy, items: [
       { label: 'Tickets', href: '/team/tickets', count: (inbox) => inbox.tickets },
+      { label: 'Call disputes', href: '/team/disputes' },
       { label: 'Notices', href: '/team/notices' },
     ],
   },

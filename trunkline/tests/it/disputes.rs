@@ -107,17 +107,17 @@ both! {
         let (first, second) = (call(&scene, "first").await, call(&scene, "second").await);
         let (first, second) = (dispute(&scene.customer, &first).await, dispute(&scene.customer, &second).await);
         let admin = &scene.admin;
-        let eur = |amount: &str| json!({"amount": amount, "currency": "EUR"});
+        let eur = |cents: i64| json!({"amount_minor": cents, "currency": "EUR"});
         for (decision, name) in [
-            (json!({"outcome": "credit", "amount": eur("0.07"), "note": "All"}), "amount"),
-            (json!({"outcome": "credit", "amount": eur("0"), "note": "None"}), "amount"),
-            (json!({"outcome": "reject", "amount": eur("0.01"), "note": "No"}), "amount"),
+            (json!({"outcome": "credit", "amount": eur(7), "note": "All"}), "amount"),
+            (json!({"outcome": "credit", "amount": eur(0), "note": "None"}), "amount"),
+            (json!({"outcome": "reject", "amount": eur(1), "note": "No"}), "amount"),
             (json!({"outcome": "reject"}), "note"),
         ] {
             let refused = admin.with_key(key()).post(&resolution(&first), decision).await.problem(422, "validation.failed");
             assert_eq!(refused["invalid_params"][0]["name"], name, "{refused}");
         }
-        let half = json!({"outcome": "credit", "amount": eur("0.03"), "note": "Half of it"});
+        let half = json!({"outcome": "credit", "amount": eur(3), "note": "Half of it"});
         let ended = admin.with_key(key()).post(&resolution(&first), half).await.ok();
         assert_eq!((&ended["status"], &ended["amount"]["amount"]), (&json!("credited"), &json!("0.03")));
         let rejected = json!({"outcome": "reject", "note": "The upstream shows an answer"});
@@ -139,15 +139,16 @@ both! {
         call(&scene, "newer").await;
         advance_to_next_month(&scene.world).await;
         let invoices = invoices(&scene.world).await;
-        let lines = |invoice: &Value| -> Vec<(String, String)> {
-            let lines = invoice["lines"].as_array().unwrap().iter();
-            let text = |value: &Value| value.as_str().unwrap().to_owned();
-            lines.map(|line| (text(&line["description"]), text(&line["net"]["amount"]))).collect()
+        let lines = |invoice: &Value| -> Vec<(String, i64)> {
+            let line = |line: &Value| {
+                (line["description"].as_str().unwrap().to_owned(), line["net"]["amount_minor"].as_i64().unwrap())
+            };
+            invoice["lines"].as_array().unwrap().iter().map(line).collect()
         };
-        let calls = |calls: &str, net: &str| (format!("Calls to Netherlands (NL): {calls} minutes"), net.to_owned());
-        assert_eq!(lines(&invoices[1]), [calls("1 call, 1.00", "0.06")]);
-        let credited = ("1 disputed call credited".to_owned(), "-0.06".to_owned());
-        assert_eq!(lines(&invoices[0]), [calls("2 calls, 2.00", "0.12"), credited]);
+        let calls = |calls: &str, cents: i64| (format!("Calls to Netherlands (NL): {calls} minutes"), cents);
+        assert_eq!(lines(&invoices[1]), [calls("1 call, 1.00", 6)]);
+        let credited = ("1 disputed call credited".to_owned(), -6);
+        assert_eq!(lines(&invoices[0]), [calls("2 calls, 2.00", 12), credited]);
         scene.end().await;
     }
 

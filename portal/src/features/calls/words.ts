@@ -71,7 +71,7 @@ export const words = {
     id: 'Id of the call',
     transaction: 'Ledger transaction',
     ledger: 'Show charges of calls in the ledger',
-    dispute: 'Dispute this call',
+    ask: 'Ask about this call',
     rate: 'Show today’s rate',
     sameDestination: 'Show calls to this number',
   },

@@ -1,0 +1,18 @@
+export const words = {
+  title: 'Call disputes',
+  lead: 'Calls whose charge you object to, and what the operator’s team decided.',
+  label: 'Call disputes',
+  back: 'Support',
+  status: 'Status',
+  all: 'All statuses',
+  statuses: { open: 'Waiting for the team', credited: 'Credited', rejected: 'Rejected' },
+  columns: { call: 'Call to', started: 'Started', charge: 'Charge', credited: 'Credited', status: 'Status', opened: 'Opened' },
+  empty: { title: 'No disputes', text: 'Open a call and choose “Dispute this call” if its charge looks wrong.', href: '/calls', label: 'Show calls' },
+  emptyFiltered: { title: 'No dispute has this status', text: 'Choose another status.' },
+  dispute: 'Dispute this call',
+  dialog: 'Dispute the charge of this call',
+  reason: 'Reason',
+  hint: 'Why is the charge wrong? The team sees the call and its price. Up to 2,000 characters.',
+  submit: 'Open dispute',
+  opened: 'The dispute was opened. The answer also comes by mail.',
+} as const;

@@ -59,7 +59,7 @@ test('a call that cost nothing can be asked about in a ticket', async ({ page, r
 
 test('a disputed charge becomes a ticket, and the team credits it', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
-  const [cdr] = (await customer.get('/cdrs?status=answered&limit=1')).data;
+  const [cdr] = (await customer.get('/cdrs?status=answered&leg=termination&limit=1')).data;
   await signInAs(page, people.live, `/calls/${cdr.id}`);
   await page.getByRole('dialog', { name: 'Call' }).getByRole('button', { name: 'Dispute this call' }).click();
   const dialog = page.getByRole('dialog', { name: 'Dispute the charge of this call' });

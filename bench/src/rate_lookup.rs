@@ -9,13 +9,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rating::{Country, Deck, DeckTimes, Destination, Entry, Leaf, Offer, Prefix, Rate, encode_leaves};
+use rating::{
+    Country, Deck, DeckTimes, Destination, Entry, Leaf, Offer, Plan, PlanBase, PlanRule, Prefix, Rate, Ratio,
+    RuleMatch, RulePrice, Tariff, Upstream, UpstreamState, encode_leaves,
+};
 
 use crate::report::{Limit, Line, Spread};
 use crate::{Outcome, ROUNDS};
 
 const PREFIXES: usize = 1_000_000;
 const LOOKUPS: usize = 2_000_000;
+/// Rules of the rate plan.
+const RULES: usize = 10_000;
 /// A time when every entry is effective.
 const NOW: i64 = 1_800_000_000_000;
 
@@ -23,9 +28,10 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
     let mut digits = Digits(1);
     let entries = entries(&mut digits)?;
     let map: BTreeMap<Prefix, Entry> = entries.iter().map(|entry| (entry.prefix, entry.clone())).collect();
+    let plan = Arc::new(plan(&mut digits)?);
     let stored: Vec<Leaf> = encode_leaves(entries.into_iter()).collect::<Result<_, _>>()?;
     let (mut built, mut bytes) = (Vec::new(), Vec::new());
-    let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
+    let (mut ours, mut yardstick, mut by_plan) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let started = Instant::now();
         let deck = Deck::from_leaves(stored.iter().map(|leaf| &leaf.body), DeckTimes { made_at: 0, in_force_at: 0 })?;
@@ -35,9 +41,15 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
         let numbers = (0..LOOKUPS).map(|_| digits.take(11)).collect::<Result<Vec<_>, _>>()?;
         yardstick.push(lookups_per_second(&numbers, |number| map.range(..=number).next_back())?);
         ours.push(lookups_per_second(&numbers, |number| deck.find(number, NOW))?);
+        let state = UpstreamState { is_active: true, is_down: false, markup_ppm: 120_000 };
+        let fx = Ratio::new(10_000, 10_832).ok_or("not an exchange rate")?;
+        let upstream = Upstream::new(1, state, fx, Arc::new(deck))?;
+        let tariff = Tariff::new(vec![upstream]).with_plan(Some(Arc::clone(&plan)));
+        by_plan.push(lookups_per_second(&numbers, |number| tariff.sell_rate(number, NOW))?);
     }
     let (built, bytes) = (Spread::of(built), Spread::of(bytes));
     let millions = Spread::of(ours.iter().map(|found| found / 1e6).collect());
+    let by_plan = Spread::of(by_plan.iter().map(|found| found / 1e6).collect());
     let alone = |what, spread: Spread, decimals, unit, limit| {
         Line::alone(what, spread.text(decimals, unit), String::new(), spread.median, limit)
     };
@@ -49,6 +61,13 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
             Some(Limit::AtLeast(1.0, "×")),
         ),
         alone("The same on one core", millions, 2, " M/s", Limit::AtLeast(3.0, " M/s")),
+        alone(
+            "Prices by a rate plan of 10,000 rules over that deck, on one core",
+            by_plan,
+            2,
+            " M/s",
+            Limit::AtLeast(2.0, " M/s"),
+        ),
         alone("Memory per prefix of that deck", bytes, 1, " bytes", Limit::AtMost(100.0, " bytes")),
         alone("Loading that deck from its stored leaves", built, 3, " s", Limit::AtMost(1.0, " s")),
     ])
@@ -84,6 +103,25 @@ fn entries(digits: &mut Digits) -> Outcome<Vec<Entry>> {
         entries.push(Entry::new(prefix, 0, offer));
     }
     Ok(entries)
+}
+
+/// A plan with rules of three to eight digits, and one for every tenth destination.
+fn plan(digits: &mut Digits) -> Outcome<Plan> {
+    let mut matches = BTreeSet::new();
+    matches.extend((100..1000).step_by(10).map(|name| RuleMatch::Destination(name.to_string().into())));
+    matches.insert(RuleMatch::Country(Country::new("NL").ok_or("not a country code")?));
+    while matches.len() < RULES {
+        let length = 3 + digits.next() as usize % 6;
+        matches.insert(RuleMatch::Prefix(digits.take(length)?));
+    }
+    let rule = |(nth, matches)| PlanRule {
+        matches,
+        price: if nth % 3 == 0 { RulePrice::PerMinute(10_000_000) } else { RulePrice::Markup(-35_000) },
+        connect_fee_nanos: None,
+        increment_seconds: None,
+        minimum_seconds: None,
+    };
+    Ok(Plan::new(PlanBase::List, -20_000, false, (0..).zip(matches).map(rule).collect())?)
 }
 
 /// Pseudo-random digits, the same in every run.

@@ -117,6 +117,7 @@ pub async fn start_with_clock(
         tokio::spawn(refresh_cache(app.clone(), |app| &app.addresses, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.gateways, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.tariff, stopping.clone())),
+        tokio::spawn(refresh_cache(app.clone(), |app| &app.plans, stopping.clone())),
         tokio::spawn(events::read_events(app.clone(), stopping.clone())),
         tokio::spawn(report_node(app.clone(), stopping.clone())),
         tokio::spawn(flush_request_stats(app.clone(), stopping)),

@@ -22,7 +22,7 @@ use super::{json as json_text, schema};
 use platform::config::Settings;
 use values::Time;
 
-/// The largest JSON body; uploads and tables have their own limits.
+/// The largest JSON body, unless an endpoint takes longer lists; uploads and tables have their own limits.
 pub const MAX_JSON_BYTES: usize = 64 * 1024;
 /// What is allocated for a body before it arrives.
 const MAX_RESERVED_BYTES: usize = 4096;
@@ -54,10 +54,10 @@ pub trait Input: Sized + Send + 'static {
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
 }
 
-/// The JSON body.
-pub struct Body<T>(pub T);
+/// The JSON body, of at most `MAX` bytes.
+pub struct Body<T, const MAX: usize = MAX_JSON_BYTES>(pub T);
 
-impl<T: Request> Input for Body<T> {
+impl<T: Request, const MAX: usize> Input for Body<T, MAX> {
     async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
         if request.has_no_body() {
             // Names the missing fields; a body without required fields must be sent as `{}`.
@@ -68,7 +68,7 @@ impl<T: Request> Input for Body<T> {
         if media_type(&request.head.headers).as_deref() != Some("application/json") {
             return Err(Problem::unsupported_media_type("application/json"));
         }
-        let bytes = request.take_body(MAX_JSON_BYTES).await?;
+        let bytes = request.take_body(MAX).await?;
         request.body_digest = Some(sha256(&bytes));
         parse_json(&bytes, &ctx.app.settings, ctx.now).map(Body)
     }

@@ -68,6 +68,8 @@ tags! {
         "Live calls of all customers, and the zone quotas that limit them.";
     UPSTREAMS = "Upstreams",
         "Upstreams, their rate decks, what they charge, and the routes to a number.";
+    RATE_PLANS = "Rate plans",
+        "Prices of some customers: markups and rules over the tariff, and who has which plan.";
     DID_INVENTORY = "DID inventory",
         "All DIDs that can be rented out, and their imports.";
     DASHBOARDS = "Dashboards",

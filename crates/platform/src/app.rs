@@ -32,6 +32,7 @@ use crate::presence::Presence;
 use crate::request_stats::RequestStats;
 use crate::routing::allow_lists::Addresses;
 use crate::routing::cache::Cached;
+use crate::routing::plans::Plans;
 use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
@@ -67,6 +68,8 @@ pub struct Inner {
     pub fx: Option<Feed>,
     /// The tariff in force.
     pub tariff: Cached<Tariff>,
+    /// The rate plans of customers.
+    pub plans: Cached<Plans>,
     /// The allow-lists of trunks.
     pub addresses: Cached<Addresses>,
     /// The upstreams with their gateways and health.
@@ -156,6 +159,7 @@ impl App {
             fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
             fx,
             tariff: Cached::default(),
+            plans: Cached::default(),
             addresses: Cached::default(),
             gateways: Cached::default(),
             event_feed: EventFeed::default(),

@@ -62,7 +62,7 @@ where
 }
 
 /// The next prefix, from one side or both.
-fn pair<A: Priced, B: Priced>(
+pub(crate) fn pair<A: Priced, B: Priced>(
     old: &mut Peekable<impl Iterator<Item = A>>,
     new: &mut Peekable<impl Iterator<Item = B>>,
 ) -> Option<(Option<A>, Option<B>)> {

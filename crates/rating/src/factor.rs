@@ -36,6 +36,21 @@ impl Factor {
         Factor { numerator: numerator / common, denominator: denominator / common }
     }
 
+    /// The same with one more markup, which may be negative.
+    pub fn with_markup(self, ppm: i32) -> Result<Factor, TooLarge> {
+        let share = PPM.checked_add_signed(ppm.into()).ok_or(TooLarge)?;
+        let product = self.numerator.checked_mul(share).zip(self.denominator.checked_mul(PPM));
+        // Times any nanos it fits into 128 bits, so it need not be reduced, which takes longer than all the rest.
+        if let Some((numerator, denominator)) = product.filter(|(numerator, _)| numerator >> 64 == 0) {
+            return Ok(Factor { numerator, denominator });
+        }
+        let (above, below) =
+            (greatest_common_divisor(self.numerator, PPM), greatest_common_divisor(share, self.denominator));
+        let numerator = (self.numerator / above).checked_mul(share / below).ok_or(TooLarge)?;
+        let denominator = (self.denominator / below).checked_mul(PPM / above).ok_or(TooLarge)?;
+        Ok(Factor { numerator, denominator })
+    }
+
     pub fn apply_to_nanos(self, nanos: i64) -> Result<i64, TooLarge> {
         let product = u128::from(nanos.unsigned_abs()).checked_mul(self.numerator).ok_or(TooLarge)?;
         half_up(product, self.denominator)

@@ -10,6 +10,8 @@
 //!                                               markup, exchange rate, active or not, up or down ─────┘
 //! ```
 //!
+//! A [`Plan`] gives some customers other prices than the list: rules over the tariff, see [`Tariff::with_plan`].
+//!
 //! Money is in nanos (10⁻⁹ of a currency unit), times in milliseconds. The margin guard of [`Tariff::routes`] drops an
 //! upstream if an answered call of any length from one second would cost more than the customer pays: minute price,
 //! connect fee, increment and minimum all count (see [`Rate::is_within`]).
@@ -22,7 +24,9 @@ mod diff;
 mod entry;
 mod factor;
 mod import;
+mod increase;
 mod leaf;
+mod plan;
 mod prefix;
 mod rate;
 mod tariff;
@@ -34,7 +38,9 @@ pub use diff::{Change, Difference, diff, in_force};
 pub use entry::{Country, Destination, Entry, Listing, Offer, Priced, UnixMillis};
 pub use factor::Ratio;
 pub use import::{Changes, Mode, NextDeck, apply_import};
+pub use increase::{Increase, increases};
 pub use leaf::{DeckTimes, Leaf, LeafError, decode_leaf, encode_leaves, read_leaf};
+pub use plan::{Plan, PlanBase, PlanError, PlanRule, PricedBy, RuleMatch, RulePrice};
 pub use prefix::{Prefix, PrefixError};
 pub use rate::{Rate, RateError, TooLarge};
 pub use sheet::{Fault, Faults};

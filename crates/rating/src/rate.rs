@@ -119,6 +119,14 @@ impl Rate {
         std::iter::once(1).chain(jumps).all(|seconds| self.sixtieths(seconds) <= other.sixtieths(seconds))
     }
 
+    /// Whether any part is higher than in `other`: price per minute, connect fee, increment or minimum.
+    pub fn exceeds(&self, other: &Rate) -> bool {
+        self.nanos_per_minute > other.nanos_per_minute
+            || self.connect_fee_nanos > other.connect_fee_nanos
+            || self.increment_seconds > other.increment_seconds
+            || self.minimum_seconds > other.minimum_seconds
+    }
+
     /// The price before rounding, in sixtieths of a nano.
     fn sixtieths(&self, answered_seconds: u32) -> u128 {
         let seconds = u128::from(self.billed_seconds(answered_seconds));

@@ -10,13 +10,16 @@
 //!
 //! A number is sold at the longest prefix that is sold: the longest of the active upstreams' own matches.
 //!
+//! With a rate plan ([`Tariff::with_plan`]) the price is what the plan makes of the list price or of the cost; the
+//! upstream that it comes from is the same. The prefixes of its rules are sold too, if a deck covers them.
+//!
 //! Routes are all upstreams from cheap to expensive, each with the reason if it gets no calls. The margin guard
 //! ([`DropReason::OverPrice`]) drops an upstream at whose rate any call could cost more than the customer pays.
 
 use std::sync::Arc;
 
 use crate::factor::Factor;
-use crate::{Deck, Listing, Offer, Prefix, Priced, Rate, Ratio, TooLarge, UnixMillis};
+use crate::{Deck, Listing, Offer, Plan, Prefix, Priced, PricedBy, Rate, Ratio, TooLarge, UnixMillis};
 
 /// An upstream with its deck and the factors to cost and sell rate.
 #[derive(Debug)]
@@ -78,6 +81,8 @@ pub struct SellRate<'t, K> {
     pub upstream: K,
     /// The row of its deck.
     pub source: Listing<&'t Offer>,
+    /// The rule of the plan that decided the price.
+    pub by: PricedBy,
 }
 
 impl<K> Priced for SellRate<'_, K> {
@@ -94,17 +99,24 @@ impl<K> Priced for SellRate<'_, K> {
 #[derive(Debug)]
 pub struct Tariff<K> {
     upstreams: Vec<Upstream<K>>,
+    /// The plan of the customer; `None` for the list price.
+    plan: Option<Arc<Plan>>,
 }
 
 impl<K: Ord + Copy> Tariff<K> {
     pub fn new(mut upstreams: Vec<Upstream<K>>) -> Tariff<K> {
         upstreams.sort_by_key(|upstream| upstream.key);
-        Tariff { upstreams }
+        Tariff { upstreams, plan: None }
+    }
+
+    /// The prices by a plan, or the list prices.
+    pub fn with_plan(self, plan: Option<Arc<Plan>>) -> Tariff<K> {
+        Tariff { plan, ..self }
     }
 
     /// The sell rate of a number, at the longest prefix that is sold.
     pub fn sell_rate(&self, number: Prefix, at: UnixMillis) -> Option<SellRate<'_, K>> {
-        let (mut longest, mut cheapest) = (None, None::<((i64, i64), SellRate<'_, K>)>);
+        let (mut longest, mut cheapest) = (None, None::<Cheapest<'_, K>>);
         for upstream in self.active() {
             let Some(source) = upstream.find(number, at) else { continue };
             longest = longest.max(Some(source.prefix));
@@ -115,13 +127,17 @@ impl<K: Ord + Copy> Tariff<K> {
             };
             // Upstreams are sorted by key, so the lower key wins among equals.
             let price_key = (cost.price_key(), rate.price_key());
-            if cheapest.is_none_or(|(cost, sell)| price_key < (cost, sell.rate.price_key())) {
-                cheapest =
-                    Some((cost.price_key(), SellRate { prefix: source.prefix, rate, upstream: upstream.key, source }));
+            if cheapest.as_ref().is_none_or(|cheapest| price_key < cheapest.price_key) {
+                cheapest = Some(Cheapest { price_key, upstream, source, rate });
             }
         }
-        let (_, sell) = cheapest?;
-        Some(SellRate { prefix: longest?, ..sell })
+        let (Cheapest { upstream, source, rate, .. }, prefix) = (cheapest?, longest?);
+        let list = SellRate { prefix, rate, upstream: upstream.key, source, by: PricedBy::List };
+        let Some(plan) = &self.plan else { return Some(list) };
+        let base = (&source.offer.rate, &*source.offer.destination);
+        let (rate, by, of_rule) = plan.price(number, base, (upstream.sell_factor, upstream.cost_factor))?;
+        // Both cover the number, so the longer one sorts last.
+        Some(SellRate { prefix: of_rule.map_or(prefix, |of_rule| of_rule.max(prefix)), rate, by, ..list })
     }
 
     /// The sell rate of exactly this prefix, if it is sold.
@@ -136,12 +152,15 @@ impl<K: Ord + Copy> Tariff<K> {
     pub fn sell_rates(&self, from: Prefix, at: UnixMillis) -> impl Iterator<Item = SellRate<'_, K>> {
         let decks = self.active().flat_map(Upstream::decks);
         let mut lists: Vec<_> = decks.map(|deck| deck.listings(from, at).peekable()).collect();
+        let mut of_rules = self.plan.iter().flat_map(move |plan| plan.prefixes(from)).peekable();
         std::iter::from_fn(move || {
             loop {
-                let prefix = lists.iter_mut().filter_map(|list| Some(list.peek()?.prefix)).min()?;
+                let listed = lists.iter_mut().filter_map(|list| Some(list.peek()?.prefix)).min();
+                let prefix = listed.into_iter().chain(of_rules.peek().copied()).min()?;
                 for list in &mut lists {
                     list.next_if(|listing| listing.prefix == prefix);
                 }
+                of_rules.next_if(|of_rule| *of_rule == prefix);
                 if let Some(sell) = self.sell_rate(prefix, at) {
                     return Some(sell);
                 }
@@ -157,6 +176,15 @@ impl<K: Ord + Copy> Tariff<K> {
     fn active(&self) -> impl Iterator<Item = &Upstream<K>> {
         self.upstreams.iter().filter(|upstream| upstream.state.is_active)
     }
+}
+
+/// The upstream that the list price comes from.
+struct Cheapest<'t, K> {
+    /// By cost, then by list price.
+    price_key: ((i64, i64), (i64, i64)),
+    upstream: &'t Upstream<K>,
+    source: Listing<&'t Offer>,
+    rate: Rate,
 }
 
 /// The sell rate of a number and the upstreams that could carry the call.
@@ -192,8 +220,9 @@ impl<K: Ord + Copy> Tariff<K> {
     /// Least-cost routing: all upstreams by cost, with the reason for each that gets no calls.
     pub fn routes(&self, number: Prefix, at: UnixMillis) -> Routes<'_, K> {
         let price = self.sell_rate(number, at);
+        let is_guarded = !self.plan.as_ref().is_some_and(|plan| plan.allows_below_cost());
         let mut candidates: Vec<_> =
-            self.upstreams.iter().map(|upstream| upstream.candidate(number, at, price.as_ref())).collect();
+            self.upstreams.iter().map(|upstream| upstream.candidate(number, at, price.as_ref(), is_guarded)).collect();
         candidates.sort_by_key(|candidate| {
             let cost = candidate.cost.map(|(_, rate)| rate.price_key());
             (cost.is_none(), cost, candidate.upstream)
@@ -203,14 +232,22 @@ impl<K: Ord + Copy> Tariff<K> {
 }
 
 impl<K: Copy> Upstream<K> {
-    fn candidate(&self, number: Prefix, at: UnixMillis, price: Option<&SellRate<'_, K>>) -> Candidate<'_, K> {
+    fn candidate(
+        &self,
+        number: Prefix,
+        at: UnixMillis,
+        price: Option<&SellRate<'_, K>>,
+        is_guarded: bool,
+    ) -> Candidate<'_, K> {
         let source = self.find(number, at);
         let cost = source.and_then(|source| Some((source, self.cost_factor.apply(&source.offer.rate).ok()?)));
         let drop_reason = match (cost, price) {
             _ if !self.state.is_active => Some(DropReason::Disabled),
             _ if self.state.is_down => Some(DropReason::Down),
             (None, _) | (_, None) => Some(DropReason::NoRate),
-            (Some((_, cost)), Some(price)) => (!cost.is_within(&price.rate)).then_some(DropReason::OverPrice),
+            (Some((_, cost)), Some(price)) => {
+                (is_guarded && !cost.is_within(&price.rate)).then_some(DropReason::OverPrice)
+            }
         };
         Candidate { upstream: self.key, cost, drop_reason }
     }

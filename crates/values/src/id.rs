@@ -221,6 +221,16 @@ id! {
 }
 
 id! {
+    /// Id of a rate plan.
+    pub struct RatePlanId;
+}
+
+id! {
+    /// Id of a version of a rate plan.
+    pub struct RatePlanVersionId;
+}
+
+id! {
     /// Id of a payment: a top-up, a charge of a saved card, or the saving of a card.
     pub struct PaymentId;
 }

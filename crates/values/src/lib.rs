@@ -58,11 +58,12 @@ pub use e164::E164;
 pub use email::Email;
 pub use id::{
     AccountId, CallId, CardVerificationId, ChargebackId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId,
-    KybId, PasskeyId, PaymentId, PaymentMethodId, RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
+    KybId, PasskeyId, PaymentId, PaymentMethodId, RatePlanId, RatePlanVersionId, RefundId, SessionId, TrunkId,
+    UpstreamId, UserId, parse_uuid,
 };
 pub use list::List;
 pub use locale::Locale;
-pub use markup::Markup;
+pub use markup::{Markup, PlanMarkup};
 pub use money::{Money, MoneyError};
 pub use money_wire::ExactMoney;
 pub use new_password::{NewPassword, OWN_WORDS_REASON};

@@ -5,7 +5,7 @@ use platform::job_kinds;
 use platform::jobs::JobKind;
 
 use crate::upstreams::decks;
-use crate::{calls, cdrs, concurrency, fx};
+use crate::{calls, cdrs, concurrency, fx, rate_plans};
 
 pub fn kinds() -> Vec<JobKind<App>> {
     job_kinds! {
@@ -13,6 +13,7 @@ pub fn kinds() -> Vec<JobKind<App>> {
         decks::IMPORT => decks::import_job,
         decks::PULL_DUE => decks::pull_due_job,
         decks::ANNOUNCE => decks::announce_job,
+        rate_plans::ANNOUNCE => rate_plans::announce_job,
         calls::CLOSE_STALE => calls::close_stale_job,
         concurrency::COUNT_PEAKS => concurrency::count_peaks_job,
         cdrs::CREATE_PARTITIONS => cdrs::create_partitions_job,

@@ -9,7 +9,7 @@ use platform::limits::Limit;
 use values::AccountRole::{Technical, Viewer};
 
 use crate::upstreams::decks;
-use crate::{calls, cdrs, concurrency, fraud_caps, fx, rates, upstreams};
+use crate::{calls, cdrs, concurrency, fraud_caps, fx, rate_plans, rates, upstreams};
 
 #[rustfmt::skip]
 pub fn endpoints() -> Vec<Endpoint> {
@@ -167,8 +167,49 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
         get("/admin/routes", rates::routes, "lookUpRoutes", "Look up routes to a number")
             .about("Returns the sell rate for a number and every upstream with its cost, margin and the reason why it \
-                    is used or not, the cheapest first. Open to the team (admin or support).")
-            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
+                    is used or not, the cheapest first. With `customer_id` the price is that of the customer's rate \
+                    plan. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).problems(&[NotFound]).under(tags::UPSTREAMS),
+
+        get("/admin/rate-plans", rate_plans::list, "listRatePlans", "List rate plans")
+            .about("Lists the rate plans with their latest version, newest first. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::RATE_PLANS),
+        post("/admin/rate-plans", rate_plans::create, "createRatePlan", "Create rate plan")
+            .about("Adds a rate plan: a base, a markup, and rules for prefixes, destinations and countries. Assign it to \
+                    customers next, with `PUT /admin/customers/{id}/rate-plan`. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("rate_plan.create").idempotent().problems(&[ResourceInUse])
+            .under(tags::RATE_PLANS),
+        get("/admin/rate-plans/{id}", rate_plans::show, "getRatePlan", "Get rate plan")
+            .about("Returns a rate plan with the rules of its latest version. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::RATE_PLANS),
+        patch("/admin/rate-plans/{id}", rate_plans::update, "updateRatePlan", "Update rate plan")
+            .about("Records a new version of a rate plan from `effective_at` on and notifies its customers; live calls keep \
+                    their price. An increase for any customer needs notice: a 422 names the earliest moment, unless \
+                    `waive_notice` is sent with a reason. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("rate_plan.update").idempotent().problems(&[ResourceInUse])
+            .under(tags::RATE_PLANS),
+        delete("/admin/rate-plans/{id}", rate_plans::delete, "deleteRatePlan", "Delete rate plan")
+            .about("Deletes a rate plan that no customer ever had. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("rate_plan.remove").idempotent().problems(&[ResourceInUse])
+            .under(tags::RATE_PLANS),
+        get("/admin/rate-plans/{id}/preview", rate_plans::preview, "previewRatePlan", "Preview price by rate plan")
+            .about("Returns what a number or prefix costs by the latest version of a rate plan, the rule that decides, the \
+                    list price, cost and margin; 404 if it is not sold. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::RATE_PLANS),
+        get("/admin/rate-plans/{id}/impact", rate_plans::impact, "getRatePlanImpact", "Get impact of rate plan")
+            .about("Prices the answered calls of the last 30 days by the latest version of a rate plan and compares \
+                    revenue and margin, by customer, with the destinations that would be sold below cost. It covers the \
+                    customers of the plan, or `customer_id`. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::RATE_PLANS),
+        get("/admin/customers/{id}/rate-plan", rate_plans::history, "getRatePlanOfCustomer", "Get rate plan of a customer")
+            .about("Returns the rate plan of a customer and all its assignments, the latest first. Open to the team (admin \
+                    or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::RATE_PLANS),
+        put("/admin/customers/{id}/rate-plan", rate_plans::assign, "setRatePlanOfCustomer", "Set rate plan of a customer")
+            .about("Assigns a rate plan or the list price to a customer from `effective_at` on and notifies it; live calls \
+                    keep their price. An increase needs notice: a 422 names the earliest moment, unless `waive_notice` is \
+                    sent with a reason. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("rate_plan.assign").idempotent().under(tags::RATE_PLANS),
 
         get("/admin/cdrs", cdrs::list_all, "adminListCdrs", "List CDRs of all customers")
             .about("Lists the CDRs of all customers with cost and margin, newest first. A page looks at 10,000 CDRs at \

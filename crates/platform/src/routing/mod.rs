@@ -2,11 +2,13 @@
 //! price.
 //!
 //! Each cache is loaded whole and replaced when its version in the database changes ([`cache`]). [`allow_lists`] maps
-//! source addresses to trunks, [`upstreams`] has gateways, signalling IPs and health, [`tariff`] the rates in force.
+//! source addresses to trunks, [`upstreams`] has gateways, signalling IPs and health, [`tariff`] the rates in force,
+//! [`plans`] the rate plans of customers.
 //! [`reserved`] tells which addresses no customer may use.
 
 pub mod allow_lists;
 pub mod cache;
+pub mod plans;
 pub mod reserved;
 pub mod tariff;
 pub mod upstreams;

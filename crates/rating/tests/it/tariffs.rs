@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use num_rational::BigRational;
 use proptest::prelude::*;
 use rating::{
     Change, Deck, Entry, Offer, Prefix, Ratio, SellRate, Tariff, TooLarge, UnixMillis, Upstream, UpstreamState, diff,
@@ -121,9 +122,12 @@ impl Model {
         in_force.max_by_key(|(prefix, _)| prefix.digits()).map(|(prefix, (_, offer))| (prefix, offer))
     }
 
+    pub fn factor(&self, markup_ppm: u32) -> BigRational {
+        ratio(self.1.0, self.1.1) * ratio(1_000_000 + markup_ppm, 1_000_000)
+    }
+
     pub fn nanos(&self, nanos: i64, markup_ppm: u32) -> i64 {
-        let factor = ratio(self.1.0, self.1.1) * ratio(1_000_000 + markup_ppm, 1_000_000);
-        rounded(factor * ratio(nanos, 1)).unwrap()
+        rounded(self.factor(markup_ppm) * ratio(nanos, 1)).unwrap()
     }
 
     fn at_markup(&self, offer: &Offer, markup_ppm: u32) -> (i64, i64) {

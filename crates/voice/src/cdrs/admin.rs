@@ -34,15 +34,16 @@ pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let cdr = &found.cdr;
-    let source = price_proof::source(&request.app, cdr).await?;
-    let price = price_proof::price(cdr, source.as_ref());
+    let proof = price_proof::prove(&request.app, cdr).await?;
+    let price = price_proof::price(cdr, &proof);
     Ok(Json(AdminCdrDetail {
         trunk_id: cdr.terms.trunk_id,
         leg: cdr.terms.leg,
         country: country_of(cdr),
         destination_name: cdr.terms.destination_name.clone(),
         price,
-        source,
+        source: proof.source,
+        rate_plan: proof.plan,
         imported: cdr.result.imported,
         review: cdr.result.review,
         cdr: found.into(),

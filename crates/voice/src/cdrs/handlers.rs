@@ -46,7 +46,6 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<CdrDe
     let cdr = cdr.ok_or_else(Problem::not_found)?;
     let ReadCtx { conn, request } = ctx;
     drop(conn);
-    let source = price_proof::source(&request.app, &cdr).await?;
-    let price = price_proof::price(&cdr, source.as_ref());
+    let price = price_proof::price(&cdr, &price_proof::prove(&request.app, &cdr).await?);
     Ok(Json(CdrDetail { cdr: cdr.into(), price }))
 }

@@ -8,6 +8,7 @@
 //!
 //! - `terms`, `row`, `state`, `quotes`: a call's terms, its CDR, its states, and its quote before it begins
 //! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour · `usage`: series, margin
+//! - `answered`: calls to be priced by other terms
 //! - `ended`: the calls that webhook endpoints ask for
 //! - `handlers`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
 //! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
@@ -17,6 +18,7 @@
 
 mod admin;
 mod amend;
+mod answered;
 mod ended;
 mod exports;
 mod handlers;
@@ -40,6 +42,7 @@ pub use admin::{admin_show, list_all};
 pub use amend::{
     ProvisionalCdr, apply as amend, insert as insert_provisional, lock as lock_provisional, purge as purge_provisional,
 };
+pub use answered::{AnsweredCall, each_answered};
 pub use ended::{
     assign as assign_ended, is_waiting as is_ended_waiting, load as load_ended, purge as purge_ended,
     waiting as waiting_ended,

@@ -4,26 +4,47 @@
 //! which can be rebuilt exactly from the history of decks, markups and exchange rates. Back-dated rates that came after
 //! the call was priced are left out: a live call is priced when it begins, an imported one when it is imported. The
 //! deck rate is returned only if it leads to the very sell rate of the CDR.
+//!
+//! A CDR names the version of the rate plan that priced it. Its prefix and destination tell which rule of the plan
+//! decided. Customers see the kind of the rule, the team also the plan and the rule.
 
-use rating::{Listing, Offer, Prefix, Rate};
+use std::sync::Arc;
+
+use rating::{Listing, Offer, Prefix, PricedBy, Rate};
 
 use super::row::CdrRow;
-use super::types::{CallPrice, ExchangeRate, PriceSource, Rounding, money};
+use super::terms::CallTerms;
+use super::types::{CallPlan, CallPrice, ExchangeRate, PriceSource, Rounding, money};
 use crate::fx;
 use api::problem::Problem;
 use db::DbError;
 use platform::app::App;
 use platform::ledger::TransactionId;
+use platform::routing::plans::{self, PlanTimeline, PriceRule};
 use platform::routing::tariff::{PastSource, PastTariff, PastTime};
 use values::{Currency, Rfc3339, Stored, Time};
 
-pub fn price(cdr: &CdrRow, source: Option<&PriceSource>) -> CallPrice {
+/// What the price of a call follows from.
+pub struct PriceProof {
+    /// The deck rate; none if the call had no rate.
+    pub source: Option<PriceSource>,
+    /// What decided the price; none if the call had no rate.
+    rule: Option<PriceRule>,
+    /// The plan, unless the price is that of the list.
+    pub plan: Option<CallPlan>,
+    /// Since when the customer had the plan.
+    plan_since: Option<Time>,
+}
+
+pub fn price(cdr: &CdrRow, proof: &PriceProof) -> CallPrice {
+    let since = proof.source.as_ref().map(|source| source.effective_at.0.max(proof.plan_since.unwrap_or(Time::EPOCH)));
     let (terms, result, currency) = (&cdr.terms, &cdr.result, cdr.terms.currency);
     CallPrice {
         prefix: terms.prefix.clone(),
         rate_per_minute: money(terms.rate_per_minute, currency),
         connect_fee: money(terms.connect_fee, currency),
-        effective_at: source.map(|source| source.effective_at),
+        rule: proof.rule,
+        effective_at: since.map(Rfc3339),
         minimum_seconds: terms.minimum_seconds,
         billing_increment_seconds: terms.increment_seconds,
         billed_seconds: result.billed_seconds,
@@ -33,8 +54,54 @@ pub fn price(cdr: &CdrRow, source: Option<&PriceSource>) -> CallPrice {
     }
 }
 
+/// What the sell rate of a call follows from.
+pub async fn prove(app: &App, cdr: &CdrRow) -> Result<PriceProof, Problem> {
+    let Some(id) = cdr.terms.rate_plan_version_id else {
+        let rule = cdr.terms.rate_upstream_id.map(|_| PriceRule::List);
+        return Ok(PriceProof { source: source(app, cdr, None).await?, rule, plan: None, plan_since: None });
+    };
+    let mut conn = app.db.read().await?;
+    let version = plans::find_version(&mut conn, id).await?.ok_or_else(|| Problem::internal("the plan is gone"))?;
+    let row =
+        plans::find(&mut conn, version.rate_plan_id).await?.ok_or_else(|| Problem::internal("the plan is gone"))?;
+    let (account, moment) = (cdr.terms.account_id, PastTime::known_now(cdr.terms.started_at));
+    let in_force = PlanTimeline::of_account(&mut conn, account).await?.at(account, moment);
+    drop(conn);
+    let since = in_force.filter(|in_force| in_force.version_id == id).map(|in_force| in_force.since);
+    let plan = Arc::new(version.compile().map_err(Problem::internal)?);
+    let CallTerms { prefix, destination_name, country, .. } = &cdr.terms;
+    let by = decided_by(&plan, prefix.as_deref(), destination_name.as_deref(), country.as_deref());
+    let rule = by.and_then(PricedBy::rule).and_then(|rule| version.rules.0.get(rule)).cloned();
+    let call_plan = CallPlan {
+        rate_plan_id: row.id,
+        name: row.name,
+        version_id: version.id,
+        version: version.number,
+        base: version.base,
+        markup_pct: version.markup,
+        rule,
+    };
+    Ok(PriceProof {
+        source: source(app, cdr, Some(plan)).await?,
+        rule: by.map(PriceRule::from),
+        plan: Some(call_plan),
+        plan_since: Some(since.unwrap_or(version.effective_at)),
+    })
+}
+
+/// The rule of a plan that decided the price of a call; none if the call had no rate. The prefix of the price leads to
+/// the same rule as the number, which may be anonymised.
+pub fn decided_by(
+    plan: &rating::Plan,
+    prefix: Option<&str>,
+    destination_name: Option<&str>,
+    country: Option<&str>,
+) -> Option<PricedBy> {
+    Some(plan.decide(prefix?.parse().ok()?, destination_name?, rating::Country::new(country?)?))
+}
+
 /// The deck rate that the sell rate of a call follows from; none if the call had no rate.
-pub async fn source(app: &App, cdr: &CdrRow) -> Result<Option<PriceSource>, Problem> {
+async fn source(app: &App, cdr: &CdrRow, plan: Option<Arc<rating::Plan>>) -> Result<Option<PriceSource>, Problem> {
     let (Some(upstream), Some(number)) = (cdr.terms.rate_upstream_id, Prefix::of_number(&cdr.terms.called)) else {
         return Ok(None);
     };
@@ -52,7 +119,7 @@ pub async fn source(app: &App, cdr: &CdrRow) -> Result<Option<PriceSource>, Prob
             && i64::from(rate.minimum_seconds()) == sold.minimum_seconds
     };
     let work = move || {
-        let prices = stretch.prices(currency)?;
+        let prices = stretch.prices(currency)?.with_plan(plan);
         let sell = prices.tariff.sell_rate(number, at.millis());
         let Some(sell) = sell.filter(|sell| sell.upstream == upstream && is_sold(&sell.rate)) else { return Ok(None) };
         let source = stretch.source(upstream, sell.source.prefix)?;

@@ -1,13 +1,16 @@
 //! Quotes a call before it begins: its sell rate, the upstreams that may take it, and what they charge. The charge of a
 //! finished call is computed in `write::end`.
 
+use std::sync::Arc;
+
 use rating::{Prefix, Rate, Routes};
 use serde::{Deserialize, Serialize};
 
 use identity::balance::CURRENCY;
+use platform::routing::plans::CustomerPlan;
 use platform::routing::tariff::Tariff;
 use platform::routing::upstreams::Gateways;
-use values::{E164, Time, UpstreamId};
+use values::{E164, RatePlanVersionId, Time, UpstreamId};
 
 /// The sell rate of a number and its destination.
 #[derive(Clone, Debug)]
@@ -18,6 +21,8 @@ pub struct Sale {
     pub country: String,
     /// Whose rate the sell rate follows from.
     pub upstream: UpstreamId,
+    /// The version of the customer's plan; none for the list price.
+    pub plan_version: Option<RatePlanVersionId>,
 }
 
 /// An upstream that may take a call, and its rate: per minute, connect fee, increment and minimum.
@@ -60,16 +65,17 @@ impl Quote {
     }
 }
 
-/// The prices of a number; none if no active upstream has a rate for it.
+/// The prices of a number by a customer's plan; none if no active upstream has a rate for it.
 pub fn quote(
     tariff: &Tariff,
+    plan: Option<&CustomerPlan>,
     gateways: &Gateways,
     is_down: impl Fn(UpstreamId) -> bool,
     number: &E164,
     at: Time,
 ) -> Option<Quote> {
     let number = Prefix::of_number(number.as_str())?;
-    let prices = tariff.prices(CURRENCY, is_down);
+    let prices = tariff.prices(CURRENCY, is_down).with_plan(plan.map(|plan| Arc::clone(&plan.plan)));
     let found = prices.tariff.routes(number, at.millis());
     let sell = found.price.as_ref()?;
     let destination = &sell.source.offer.destination;
@@ -79,6 +85,7 @@ pub fn quote(
         destination_name: destination.name.to_string(),
         country: destination.country.as_str().to_owned(),
         upstream: sell.upstream,
+        plan_version: plan.map(|plan| plan.in_force.version_id),
     };
     let costs = found.candidates.iter().filter_map(|one| Some((one.upstream, one.cost?.1))).collect();
     Some(Quote { sale, routes: routes(&found, gateways), costs })

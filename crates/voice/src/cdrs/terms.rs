@@ -5,7 +5,7 @@ use rating::Rate;
 use super::quotes::Sale;
 use db::{DbError, table_row};
 use identity::balance::CURRENCY;
-use values::{AccountId, Currency, Money, Time, TrunkId, UpstreamId, text_enum};
+use values::{AccountId, Currency, Money, RatePlanVersionId, Time, TrunkId, UpstreamId, text_enum};
 
 text_enum! {
     /// Direction of a call, seen from the network.
@@ -64,6 +64,8 @@ table_row! {
         pub minimum_seconds: i64,
         /// Whose rate the sell rate follows from.
         pub rate_upstream_id: Option<UpstreamId>,
+        /// The version of the rate plan that the sell rate follows from; none for the list price.
+        pub rate_plan_version_id: Option<RatePlanVersionId>,
         pub started_at: Time,
     }
 }
@@ -76,12 +78,13 @@ pub struct Price {
     pub destination_name: Option<String>,
     pub prefix: Option<String>,
     pub upstream: Option<UpstreamId>,
+    pub plan_version: Option<RatePlanVersionId>,
 }
 
 impl Price {
     /// A call that costs the customer nothing.
     pub fn free(country: Option<String>) -> Price {
-        Price { rate: Rate::FREE, country, destination_name: None, prefix: None, upstream: None }
+        Price { rate: Rate::FREE, country, destination_name: None, prefix: None, upstream: None, plan_version: None }
     }
 }
 
@@ -93,6 +96,7 @@ impl From<&Sale> for Price {
             destination_name: Some(sale.destination_name.clone()),
             prefix: Some(sale.prefix.clone()),
             upstream: Some(sale.upstream),
+            plan_version: sale.plan_version,
         }
     }
 }
@@ -130,6 +134,7 @@ impl CallTerms {
             increment_seconds: price.rate.increment_seconds().into(),
             minimum_seconds: price.rate.minimum_seconds().into(),
             rate_upstream_id: price.upstream,
+            rate_plan_version_id: price.plan_version,
             started_at,
         }
     }

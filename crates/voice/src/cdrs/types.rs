@@ -10,9 +10,10 @@ use super::terms::{CallStatus, HungUpBy, Leg};
 use crate::fx;
 use api::checks::{Checks, Given, must};
 use platform::ledger::TransactionId;
+use platform::routing::plans::{PlanBase, PriceRule, RateRule};
 use values::{
-    AccountId, CallId, Country, Currency, Date, Digits, ExactMoney, Markup, Money, Rfc3339, Text, Time, TrunkId,
-    UpstreamId, text_enum,
+    AccountId, CallId, Country, Currency, Date, Digits, ExactMoney, Markup, Money, PlanMarkup, RatePlanId,
+    RatePlanVersionId, Rfc3339, Text, Time, TrunkId, UpstreamId, text_enum,
 };
 
 /// Call detail record: one finished call. CSV and JSONL exports have the same fields in the same order.
@@ -142,6 +143,8 @@ text_enum! {
 pub struct CallPrice {
     /// Leading digits of the called number that the rate applies to; null if the call had no rate.
     pub prefix: Option<String>,
+    /// What decided the rate; null if the call had no rate.
+    pub rule: Option<PriceRule>,
     /// Sell rate per minute when the call began.
     pub rate_per_minute: ExactMoney,
     /// Fee for each answered call.
@@ -249,6 +252,8 @@ pub struct AdminCdrDetail {
     pub price: CallPrice,
     /// Deck rate that the sell rate follows from; null if the call had no rate or the deck rate cannot be found.
     pub source: Option<PriceSource>,
+    /// Rate plan that made the sell rate of the deck rate; null if the customer had none when the call began.
+    pub rate_plan: Option<CallPlan>,
     /// Whether the CDR was imported from another switch.
     pub imported: bool,
     /// Whether a person should check the CDR: it was closed without an end event, is longer than its reservation, or
@@ -275,6 +280,25 @@ pub struct PriceSource {
     pub markup_percent: Markup,
     /// Exchange rate that was applied; null if the upstream's currency is the customer's.
     pub exchange_rate: Option<ExchangeRate>,
+}
+
+/// Rate plan that priced a call.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct CallPlan {
+    /// Id of the rate plan.
+    pub rate_plan_id: RatePlanId,
+    /// Name of the rate plan.
+    pub name: Text<1, 100>,
+    /// Id of the version of the plan.
+    pub version_id: RatePlanVersionId,
+    /// Number of the version.
+    pub version: i64,
+    /// What the markups of the version are added to.
+    pub base: PlanBase,
+    /// Markup of the version in percent, where no rule applies.
+    pub markup_pct: PlanMarkup,
+    /// Rule of the version that decided the rate; null if none applies.
+    pub rule: Option<RateRule>,
 }
 
 /// Exchange rate of a day.

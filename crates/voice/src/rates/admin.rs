@@ -1,12 +1,13 @@
 //! `/admin/rates` and `/admin/routes`: the rates of upstreams, and the routes to a number.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rating::{Candidate, DropReason, Prefix};
 use serde::{Deserialize, Serialize};
 
 use super::types::{
-    AdminRate, AdminRateFilters, AdminRoutes, NumberQuery, RouteCandidate, RouteReason, money, prefix_of,
+    AdminRate, AdminRateFilters, AdminRoutes, RouteCandidate, RouteReason, RoutesQuery, money, prefix_of,
 };
 use super::{MAX_PAGE_ROWS, MAX_SCANNED, PrefixFilter, RateCursor, run_blocking};
 use crate::upstreams::{self, UpstreamRow};
@@ -17,6 +18,8 @@ use api::page::{Listing, Page};
 use api::problem::Problem;
 use identity::balance::CURRENCY;
 use identity::names::Names;
+use identity::onboarding;
+use platform::routing::plans::CustomerPlan;
 use platform::routing::tariff::{Tariff, TariffUpstream, Unpriced};
 use platform::routing::upstreams::UpstreamHealth;
 use values::{Time, UpstreamId};
@@ -86,19 +89,32 @@ fn page(
     }
 }
 
-pub async fn routes(mut ctx: ReadCtx, Query(query): Query<NumberQuery>) -> Result<Json<AdminRoutes>, Problem> {
+pub async fn routes(mut ctx: ReadCtx, Query(query): Query<RoutesQuery>) -> Result<Json<AdminRoutes>, Problem> {
     let number = prefix_of(&query.number)?;
+    if let Some(customer) = query.customer_id {
+        onboarding::require_customer(&mut ctx, customer).await?;
+    }
     let upstreams = upstreams::all(&mut ctx, MAX_UPSTREAMS).await?;
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let tariff = request.app.tariff.current(&request.app.db).await?;
     let known: HashMap<UpstreamId, UpstreamRow> = upstreams.into_iter().map(|row| (row.id, row)).collect();
-    Ok(Json(routes_to(number, &tariff, &known, request.now)))
+    let plan = match query.customer_id {
+        Some(customer) => request.app.plans.current(&request.app.db).await?.of(customer, request.now),
+        None => None,
+    };
+    Ok(Json(routes_to(number, &tariff, plan.as_ref(), &known, request.now)))
 }
 
-fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, UpstreamRow>, now: Time) -> AdminRoutes {
+fn routes_to(
+    number: Prefix,
+    tariff: &Tariff,
+    plan: Option<&CustomerPlan>,
+    known: &HashMap<UpstreamId, UpstreamRow>,
+    now: Time,
+) -> AdminRoutes {
     let is_down = |id| known.get(&id).is_some_and(|row| row.health == UpstreamHealth::Down);
-    let prices = tariff.prices(CURRENCY, is_down);
+    let prices = tariff.prices(CURRENCY, is_down).with_plan(plan.map(|plan| Arc::clone(&plan.plan)));
     let routes = prices.tariff.routes(number, now.millis());
     let price = routes.price.as_ref();
     let sold = price.map(|sell| sell.rate);
@@ -143,6 +159,7 @@ fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, Upstre
         connect_fee: sold.map(|rate| money(rate.connect_fee_nanos(), CURRENCY)),
         billing_increment_seconds: sold.map(|rate| rate.increment_seconds()),
         minimum_seconds: sold.map(|rate| rate.minimum_seconds()),
+        rule: price.map(|sell| sell.by.into()),
         candidates,
     }
 }

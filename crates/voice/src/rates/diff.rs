@@ -1,4 +1,4 @@
-//! `/rates/diff`: compares the sell rates at two moments.
+//! `/rates/diff`: compares the sell rates of the caller's account at two moments.
 
 use rating::{Prefix, Priced, SellRate};
 
@@ -11,8 +11,9 @@ use api::problem::Problem;
 use db::DbError;
 use identity::balance::CURRENCY;
 use platform::app::App;
+use platform::routing::plans::CustomerPlan;
 use platform::routing::tariff::{PastTariff, PastTime, PrefixRange};
-use values::{Time, UpstreamId};
+use values::{AccountId, Time, UpstreamId};
 
 pub async fn diff(
     ctx: ReadCtx,
@@ -21,26 +22,31 @@ pub async fn diff(
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let Checked(DiffQuery { from, to }) = listing.filters;
+    let account = request.principal()?.account_id;
     let after = listing.after.map_or(Prefix::FIRST, |RateCursor(prefix)| prefix);
-    let (entries, next) = page(&request.app, (from.0, to.0), after, listing.limit as usize).await?;
+    let (entries, next) = page(&request.app, account, (from.0, to.0), after, listing.limit as usize).await?;
     listing.page_with_next(entries, next, |entry| entry)
 }
 
 /// A page of differences, and the cursor of the next page. Both tariffs are read in parts, not as a whole.
 async fn page(
     app: &App,
+    account: AccountId,
     moments: (Time, Time),
     after: Prefix,
     limit: usize,
 ) -> Result<(Vec<RateDiffEntry>, Option<RateCursor>), Problem> {
     let in_force = app.tariff.current(&app.db).await?;
-    let pasts = app.db.snapshot((in_force, moments), |conn, (in_force, (from, to))| {
+    let plans = app.plans.current(&app.db).await?;
+    let pasts = app.db.snapshot((in_force, plans, account, moments), |conn, (in_force, plans, account, (from, to))| {
         Box::pin(async move {
             let (from, to) = (PastTime::known_now(*from), PastTime::known_now(*to));
-            Ok::<_, DbError>((PastTariff::at(conn, from, in_force).await?, PastTariff::at(conn, to, in_force).await?))
+            let by = (plans.at(conn, *account, from).await?, plans.at(conn, *account, to).await?);
+            let tariffs = (PastTariff::at(conn, from, in_force).await?, PastTariff::at(conn, to, in_force).await?);
+            Ok::<_, DbError>((tariffs, by))
         })
     });
-    let (old, new) = pasts.await?;
+    let ((old, new), by) = pasts.await?;
     let at = (old.at, new.at);
     let (mut entries, mut from) = (Vec::new(), after);
     loop {
@@ -53,7 +59,9 @@ async fn page(
         });
         let (before, after) = stretches.await?;
         let end = [before.end, after.end].into_iter().flatten().min();
-        entries.extend(run_blocking(move || differences(&before, &after, at, from, end, missing)).await?);
+        let by = by.clone();
+        let work = move || differences((&before, &after), at, by, (from, end), missing);
+        entries.extend(run_blocking(work).await?);
         if entries.len() > limit {
             let next = entries.pop().map(|(prefix, _)| RateCursor(prefix));
             return Ok((entries.into_iter().map(|(_, entry)| entry).collect(), next));
@@ -66,14 +74,14 @@ async fn page(
 }
 
 fn differences(
-    before: &PrefixRange,
-    after: &PrefixRange,
+    (before, after): (&PrefixRange, &PrefixRange),
     at: (rating::UnixMillis, rating::UnixMillis),
-    from: Prefix,
-    end: Option<Prefix>,
+    by: (Option<CustomerPlan>, Option<CustomerPlan>),
+    (from, end): (Prefix, Option<Prefix>),
     limit: usize,
 ) -> Result<Vec<(Prefix, RateDiffEntry)>, Problem> {
-    let (old, new) = (before.prices(CURRENCY)?, after.prices(CURRENCY)?);
+    let old = before.prices(CURRENCY)?.with_plan(by.0.map(|plan| plan.plan));
+    let new = after.prices(CURRENCY)?.with_plan(by.1.map(|plan| plan.plan));
     let within = |sell: &SellRate<'_, UpstreamId>| end.is_none_or(|end| sell.prefix < end);
     let old = old.tariff.sell_rates(from, at.0).take_while(within);
     let new = new.tariff.sell_rates(from, at.1).take_while(within);

@@ -2,7 +2,7 @@
 //!
 //! All prices come from the cached tariff, whose version every request checks, so an import on another node applies
 //! here too. The sell rate of a prefix is the rate of the cheapest active upstream, each by its own longest match, in
-//! the account's currency and with that upstream's markup.
+//! the account's currency and with that upstream's markup. A customer with a rate plan sees what the plan makes of it.
 //!
 //! - `sell`: `GET /rates`, `/rates/lookup` · `export`: `/rates/export` · `diff`: `/rates/diff`
 //! - `admin`: `GET /admin/rates`, `/admin/routes`
@@ -17,13 +17,19 @@ pub use admin::{list_all, routes};
 pub use diff::diff;
 pub use export::export;
 pub use sell::{list, lookup};
-pub use types::{AdminRate, AdminRoutes, Rate, RateDiffEntry};
+pub use types::{AdminRate, AdminRoutes, Rate, RateDiffEntry, country, money, prefix_of};
+
+use std::sync::Arc;
 
 use rating::Prefix;
 use serde::{Deserialize, Serialize};
 
+use api::context::RequestCtx;
 use api::problem::Problem;
-use values::{Country, Digits};
+use identity::balance::CURRENCY;
+use platform::routing::plans::CustomerPlan;
+use platform::routing::tariff::Tariff;
+use values::{Country, Digits, UpstreamId};
 
 /// Maximum number of rates on a page.
 const MAX_PAGE_ROWS: u32 = 1000;
@@ -89,6 +95,17 @@ impl PrefixFilter {
         self.country.is_none_or(|country| country == destination.country)
             && self.name.as_ref().is_none_or(|name| destination.name.to_lowercase().contains(name))
     }
+}
+
+/// The plan of the caller's account now; none for the list price.
+async fn own_plan(request: &RequestCtx) -> Result<Option<CustomerPlan>, Problem> {
+    let account = request.principal()?.account_id;
+    Ok(request.app.plans.current(&request.app.db).await?.of(account, request.now))
+}
+
+/// The prices of a tariff by a plan.
+fn prices_by(tariff: &Tariff, plan: Option<&CustomerPlan>) -> rating::Tariff<UpstreamId> {
+    tariff.prices(CURRENCY, |_| false).with_plan(plan.map(|plan| Arc::clone(&plan.plan))).tariff
 }
 
 /// Runs slow work on a blocking thread.

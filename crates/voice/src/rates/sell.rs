@@ -1,15 +1,14 @@
-//! `/rates` and `/rates/lookup`: the sell rates.
-
-use std::sync::Arc;
+//! `/rates` and `/rates/lookup`: the sell rates of the caller's account.
 
 use super::types::{NumberQuery, Rate, RateFilters, prefix_of};
-use super::{MAX_PAGE_ROWS, MAX_SCANNED, PrefixFilter, RateCursor, run_blocking};
+use super::{MAX_PAGE_ROWS, MAX_SCANNED, PrefixFilter, RateCursor, own_plan, prices_by, run_blocking};
 use api::answer::Json;
 use api::context::ReadCtx;
 use api::input::Query;
 use api::page::{Listing, Page};
 use api::problem::Problem;
 use identity::balance::CURRENCY;
+use platform::routing::plans::CustomerPlan;
 use platform::routing::tariff::Tariff;
 use values::Time;
 
@@ -22,26 +21,33 @@ pub async fn list(
     let RateFilters { prefix, country, q } = &listing.filters;
     let filter = PrefixFilter::new(listing.after, prefix.as_ref(), *country, q.as_deref())?;
     let tariff = request.app.tariff.current(&request.app.db).await?;
+    let plan = own_plan(&request).await?;
     let (limit, now) = (listing.limit as usize, request.now);
     let (rates, next) = if filter.has_filters() {
-        run_blocking(move || Ok(page(&tariff, &filter, limit, now))).await?
+        run_blocking(move || Ok(page(&tariff, plan.as_ref(), &filter, limit, now))).await?
     } else {
-        page(&tariff, &filter, limit, now)
+        page(&tariff, plan.as_ref(), &filter, limit, now)
     };
     listing.page_with_next(rates, next, |rate| rate)
 }
 
 /// A page of rates, and the cursor of the next page.
-fn page(tariff: &Arc<Tariff>, filter: &PrefixFilter, limit: usize, now: Time) -> (Vec<Rate>, Option<RateCursor>) {
-    let prices = tariff.prices(CURRENCY, |_| false);
-    let sells = prices.tariff.sell_rates(filter.from, now.millis());
+fn page(
+    tariff: &Tariff,
+    plan: Option<&CustomerPlan>,
+    filter: &PrefixFilter,
+    limit: usize,
+    now: Time,
+) -> (Vec<Rate>, Option<RateCursor>) {
+    let prices = prices_by(tariff, plan);
+    let sells = prices.sell_rates(filter.from, now.millis());
     let mut rates = Vec::new();
     for (scanned, sell) in sells.take_while(|sell| filter.includes(sell.prefix)).enumerate() {
         if rates.len() == limit || scanned == MAX_SCANNED {
             return (rates, Some(RateCursor(sell.prefix)));
         }
         if filter.matches(&sell.source.offer.destination) {
-            rates.push(Rate::of(&sell, CURRENCY));
+            rates.push(Rate::of(&sell, plan, CURRENCY));
         }
     }
     (rates, None)
@@ -52,7 +58,8 @@ pub async fn lookup(ctx: ReadCtx, Query(query): Query<NumberQuery>) -> Result<Js
     drop(conn);
     let number = prefix_of(&query.number)?;
     let tariff = request.app.tariff.current(&request.app.db).await?;
-    let prices = tariff.prices(CURRENCY, |_| false);
-    let sell = prices.tariff.sell_rate(number, request.now.millis()).ok_or_else(Problem::not_found)?;
-    Ok(Json(Rate::of(&sell, CURRENCY)))
+    let plan = own_plan(&request).await?;
+    let prices = prices_by(&tariff, plan.as_ref());
+    let sell = prices.sell_rate(number, request.now.millis()).ok_or_else(Problem::not_found)?;
+    Ok(Json(Rate::of(&sell, plan.as_ref(), CURRENCY)))
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use api::checks::{Checks, Given, must};
 use api::problem::Problem;
-use values::{Country, Currency, Digits, ExactMoney, Money, Rfc3339, Text, Time, UpstreamId, text_enum};
+use platform::routing::plans::{CustomerPlan, PriceRule};
+use values::{AccountId, Country, Currency, Digits, ExactMoney, Money, Rfc3339, Text, Time, UpstreamId, text_enum};
 
 /// A sell rate: the price of calls to a prefix.
 #[derive(Serialize, JsonSchema)]
@@ -30,8 +31,10 @@ pub struct Rate {
 }
 
 impl Rate {
-    pub fn of(sell: &SellRate<'_, UpstreamId>, currency: Currency) -> Rate {
+    /// The rate of a customer with this plan.
+    pub fn of(sell: &SellRate<'_, UpstreamId>, plan: Option<&CustomerPlan>, currency: Currency) -> Rate {
         let destination = &sell.source.offer.destination;
+        let plan_since = plan.map_or(rating::UnixMillis::MIN, |plan| plan.in_force.since.millis());
         Rate {
             prefix: sell.prefix.to_string(),
             country: country(destination.country),
@@ -40,7 +43,7 @@ impl Rate {
             connect_fee: money(sell.rate.connect_fee_nanos(), currency),
             billing_increment_seconds: sell.rate.increment_seconds(),
             minimum_seconds: sell.rate.minimum_seconds(),
-            effective_at: moment(sell.source.effective_at),
+            effective_at: moment(sell.source.effective_at.max(plan_since)),
         }
     }
 }
@@ -79,6 +82,17 @@ pub struct RateFilters {
 pub struct NumberQuery {
     /// Number to look up, country code first, such as +31201234567.
     pub number: Digits,
+}
+
+/// The number to look up, and whose price counts.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoutesQuery {
+    /// Number to look up, country code first, such as +31201234567.
+    pub number: Digits,
+    /// Customer whose rate plan makes the price; without it, the list price counts.
+    #[serde(default)]
+    pub customer_id: Option<AccountId>,
 }
 
 /// Digits as a prefix to look up in decks.
@@ -237,6 +251,8 @@ pub struct AdminRoutes {
     pub billing_increment_seconds: Option<u16>,
     /// Minimum number of seconds billed to the customer; null when the number is not sold.
     pub minimum_seconds: Option<u16>,
+    /// What decided the price; null when the number is not sold.
+    pub rule: Option<PriceRule>,
     /// Every upstream, cheapest first, with the reason why it is a route or not.
     pub candidates: Vec<RouteCandidate>,
 }

@@ -65,6 +65,13 @@ pub struct Prices {
     pub unpriced: Vec<(UpstreamId, Unpriced)>,
 }
 
+impl Prices {
+    /// The prices by a customer's plan, or the list prices.
+    pub fn with_plan(self, plan: Option<Arc<rating::Plan>>) -> Prices {
+        Prices { tariff: self.tariff.with_plan(plan), ..self }
+    }
+}
+
 /// Why an upstream with a deck has no prices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unpriced {

@@ -82,6 +82,10 @@ impl PastTime {
         self.at
     }
 
+    pub fn known_at(self) -> Time {
+        self.known_at
+    }
+
     /// The time that it is seen from.
     pub fn viewpoint(self) -> PastTime {
         PastTime { at: self.known_at, ..self }

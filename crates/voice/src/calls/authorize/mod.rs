@@ -38,12 +38,13 @@ use platform::ledger::LedgerError;
 use platform::mail;
 use platform::routing::allow_lists::Addresses;
 use platform::routing::cache::Versioned;
+use platform::routing::plans::Plans;
 use platform::routing::tariff::Tariff;
 use platform::routing::upstreams::Gateways;
 use queue::Queue;
 use store::{CallContext, Versions};
 use target::Target;
-use values::{CallId, E164, List, Money, Time, TrunkId, UpstreamId};
+use values::{AccountId, CallId, E164, List, Money, Time, TrunkId, UpstreamId};
 
 /// How often a decision is made because the caches were behind.
 const MAX_DECISIONS: usize = 4;
@@ -53,6 +54,7 @@ struct Caches {
     addresses: Arc<Addresses>,
     gateways: Arc<Gateways>,
     tariff: Arc<Tariff>,
+    plans: Arc<Plans>,
 }
 
 impl Caches {
@@ -61,6 +63,7 @@ impl Caches {
             addresses: app.addresses.at_least(&app.db, versions.addresses).await?,
             gateways: app.gateways.at_least(&app.db, versions.gateways).await?,
             tariff: app.tariff.at_least(&app.db, versions.tariff).await?,
+            plans: app.plans.at_least(&app.db, versions.plans).await?,
         })
     }
 
@@ -69,6 +72,7 @@ impl Caches {
             addresses: self.addresses.version(),
             gateways: self.gateways.version(),
             tariff: self.tariff.version(),
+            plans: self.plans.version(),
         }
     }
 }
@@ -76,7 +80,7 @@ impl Caches {
 /// Where a call comes from: a customer, or an upstream that calls a customer's number.
 #[derive(Clone, Copy)]
 enum Source {
-    Trunk(TrunkId),
+    Trunk(TrunkId, AccountId),
     Upstream(UpstreamId),
 }
 
@@ -229,11 +233,11 @@ fn source(
     let trunk = caches.addresses.find(address, is_proof_required).filter(|_| !caches.gateways.is_upstream(address));
     let source = match (caches.gateways.find_by_source(address), trunk) {
         (Some(upstream), _) => Source::Upstream(upstream.id),
-        (None, Some(network)) => Source::Trunk(network.trunk_id),
+        (None, Some(network)) => Source::Trunk(network.trunk_id, network.account_id),
         (None, None) => return Err(DenyReason::SourceNotAllowed),
     };
     match (direction, source) {
-        (Some(Direction::Inbound), Source::Trunk(_)) | (Some(Direction::Outbound), Source::Upstream(_)) => {
+        (Some(Direction::Inbound), Source::Trunk(..)) | (Some(Direction::Outbound), Source::Upstream(_)) => {
             Err(DenyReason::DirectionMismatch)
         }
         _ => Ok(source),
@@ -249,9 +253,13 @@ fn attempt(
     (now, priced_at): (Time, Time),
 ) -> Attempt {
     let called = parse_dialled(&request.called);
-    let outbound = called.as_ref().filter(|_| matches!(source, Source::Trunk(_)));
-    let quote = outbound.and_then(|number| {
-        let quote = quote(&caches.tariff, &caches.gateways, |id| caches.gateways.is_down(id), number, priced_at);
+    let outbound = match source {
+        Source::Trunk(_, account) => called.as_ref().map(|number| (number, account)),
+        Source::Upstream(_) => None,
+    };
+    let quote = outbound.and_then(|(number, account)| {
+        let (plan, gateways) = (caches.plans.of(account, priced_at), &caches.gateways);
+        let quote = quote(&caches.tariff, plan.as_ref(), gateways, |id| gateways.is_down(id), number, priced_at);
         app.metrics.decks.lookups.of(if quote.is_some() { "found" } else { "missed" }).inc();
         quote
     });
@@ -328,7 +336,7 @@ async fn allow_together(conn: &mut Conn, attempts: &[Arc<Attempt>]) -> Result<Ve
 
 fn offer(attempt: &Attempt, context: &CallContext) -> Result<Offer, DenyReason> {
     match (attempt.source, &attempt.called) {
-        (Source::Trunk(_), called) => Offer::outbound(context, called.as_ref().ok(), attempt.quote.as_ref()),
+        (Source::Trunk(..), called) => Offer::outbound(context, called.as_ref().ok(), attempt.quote.as_ref()),
         (Source::Upstream(upstream), Ok(called)) => Offer::inbound(context, called, upstream, attempt.target.as_ref()),
         (Source::Upstream(_), Err(_)) => Err(DenyReason::NumberUnknown),
     }
@@ -337,7 +345,7 @@ fn offer(attempt: &Attempt, context: &CallContext) -> Result<Offer, DenyReason> 
 async fn context(conn: &mut Conn, attempt: &Attempt) -> Result<Option<CallContext>, DbError> {
     let (zone, identity) = (attempt.zone.as_deref(), &attempt.identity);
     match (attempt.source, &attempt.called) {
-        (Source::Trunk(trunk), _) => store::context_of_trunk(conn, trunk, zone, identity).await,
+        (Source::Trunk(trunk, _), _) => store::context_of_trunk(conn, trunk, zone, identity).await,
         (Source::Upstream(_), Ok(number)) => store::context_of_number(conn, number, zone, identity).await,
         (Source::Upstream(_), Err(_)) => Ok(None),
     }
@@ -348,7 +356,7 @@ async fn deny_unknown_source(conn: &mut Conn, attempt: &Attempt) -> Result<Refus
     let versions = store::versions(conn).await?;
     Ok(match attempt.source {
         _ if !attempt.versions.covers(&versions) => Refusal::Behind(versions),
-        Source::Trunk(_) => Refusal::Denied(DenyReason::SourceNotAllowed),
+        Source::Trunk(..) => Refusal::Denied(DenyReason::SourceNotAllowed),
         Source::Upstream(_) => Refusal::Denied(DenyReason::NumberUnknown),
     })
 }

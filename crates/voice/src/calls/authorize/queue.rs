@@ -40,7 +40,7 @@ impl Waiting {
 impl Queue {
     pub async fn authorize(self: &Arc<Queue>, attempt: Attempt) -> Outcome {
         let attempt = Arc::new(attempt);
-        let Source::Trunk(trunk) = attempt.source else { return authorize_one(attempt).await };
+        let Source::Trunk(trunk, _) = attempt.source else { return authorize_one(attempt).await };
         let key = (trunk, attempt.zone.clone());
         let (outcome, decided) = oneshot::channel();
         let waiting = Waiting { attempt, outcome };

@@ -110,13 +110,13 @@ pub async fn simulate(
 }
 
 async fn decide(ctx: &RequestCtx, call: &CallSimulate) -> Result<SimulatedCall, Problem> {
-    let (app, now) = (&ctx.app, ctx.now);
+    let (app, now, account) = (&ctx.app, ctx.now, ctx.principal()?.account_id);
     let request = request(ctx, call)?;
     let priced_at = call.at.map_or(now, |Rfc3339(at)| at);
     let mut versions = Versions::default();
     for _ in 0..MAX_DECISIONS {
         let caches = Caches::at_least(app, &versions).await?;
-        let attempt = attempt(app, &request, &caches, Source::Trunk(call.trunk_id), None, (now, priced_at));
+        let attempt = attempt(app, &request, &caches, Source::Trunk(call.trunk_id, account), None, (now, priced_at));
         let attempt = Arc::new(attempt);
         let rehearsed = app.db.tx(Arc::clone(&attempt), |conn, attempt| Box::pin(rehearse(conn, attempt))).await;
         let Err(rollback) = rehearsed;

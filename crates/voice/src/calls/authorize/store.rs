@@ -15,13 +15,17 @@ row! {
         pub addresses: i64,
         pub gateways: i64,
         pub tariff: i64,
+        pub plans: i64,
     }
 }
 
 impl Versions {
     /// Whether these are not behind the others.
     pub fn covers(&self, other: &Versions) -> bool {
-        self.addresses >= other.addresses && self.gateways >= other.gateways && self.tariff >= other.tariff
+        self.addresses >= other.addresses
+            && self.gateways >= other.gateways
+            && self.tariff >= other.tariff
+            && self.plans >= other.plans
     }
 }
 
@@ -30,7 +34,8 @@ pub async fn versions(conn: &mut Conn) -> Result<Versions, DbError> {
         sql!(
             "SELECT (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
-                    (SELECT version FROM versions WHERE name = 'tariff')"
+                    (SELECT version FROM versions WHERE name = 'tariff'),
+                    (SELECT version FROM versions WHERE name = 'rate_plans')"
         ),
         params![],
     )
@@ -59,6 +64,7 @@ row! {
         addresses: i64,
         gateways: i64,
         tariff: i64,
+        plans: i64,
         /// Hour of the last change of the account's live calls in the zone.
         pub zone_hour: Option<i64>,
         /// The live call with the same identity, trunk and leg.
@@ -68,7 +74,7 @@ row! {
 
 impl CallContext {
     pub fn versions(&self) -> Versions {
-        Versions { addresses: self.addresses, gateways: self.gateways, tariff: self.tariff }
+        Versions { addresses: self.addresses, gateways: self.gateways, tariff: self.tariff, plans: self.plans }
     }
 }
 
@@ -88,6 +94,7 @@ pub async fn context_of_trunk(
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
+                    (SELECT version FROM versions WHERE name = 'rate_plans'),
                     z.hour, l.token
              FROM trunks t JOIN onboardings o ON o.account_id = t.account_id
              LEFT JOIN fraud_caps f ON f.account_id = t.account_id
@@ -118,6 +125,7 @@ pub async fn context_of_number(
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
+                    (SELECT version FROM versions WHERE name = 'rate_plans'),
                     z.hour, l.token
              FROM numbers n JOIN trunks t ON t.id = n.trunk_id JOIN onboardings o ON o.account_id = t.account_id
              LEFT JOIN fraud_caps f ON f.account_id = t.account_id

@@ -81,7 +81,7 @@ pub fn insert_statement(identity: &CallIdentity, call: &LiveCall) -> Statement {
             LiveState::COLS,
             ", edge_id, from_tag)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-                 $22, $23, $24, $25, $26, $27, $28, $29, $30)
+                 $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)
              ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
         ),
         &params,

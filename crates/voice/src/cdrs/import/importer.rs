@@ -14,9 +14,10 @@ use crate::cdrs::terms::{CallStatus, CallTerms, Leg, Parties, Price};
 use crate::cdrs::write::{MAX_CLOCK_SKEW_MILLIS, seconds_between};
 use db::{DbError, Entropy};
 use platform::app::App;
+use platform::routing::plans::{CustomerPlan, PlanTimeline, Plans};
 use platform::routing::tariff::{self, PastTime, Tariff};
 use platform::routing::upstreams::Gateways;
-use values::{CallId, E164, Time, TrunkId, UpstreamId};
+use values::{AccountId, CallId, E164, RatePlanVersionId, Time, TrunkId, UpstreamId};
 
 /// Past tariffs that one import may need; lines beyond are suspended.
 const MAX_PAST_TARIFFS: usize = 64;
@@ -30,6 +31,10 @@ pub struct Importer<'a> {
     app: &'a App,
     gateways: Arc<Gateways>,
     tariff: Arc<Tariff>,
+    plans: Arc<Plans>,
+    /// Past plans of customers, and their compiled versions.
+    timelines: HashMap<AccountId, PlanTimeline>,
+    compiled: HashMap<RatePlanVersionId, Arc<rating::Plan>>,
     /// Changes of the tariff since the earliest line, in order.
     changes: Vec<Time>,
     /// There were more changes than are considered.
@@ -85,9 +90,21 @@ impl<'a> Importer<'a> {
         let changes = tariff::changes_after(&mut *app.db.read().await?, earliest, MAX_TARIFF_CHANGES).await?;
         let changes: Vec<Time> = changes.into_iter().map(|(change,)| change).collect();
         let is_truncated = changes.len() as i64 == MAX_TARIFF_CHANGES;
-        let (past, now) = (Vec::new(), app.clock.now());
-        let (trunks, holders, rentals) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Ok(Importer { app, gateways, tariff, changes, is_truncated, past, trunks, holders, rentals, now })
+        Ok(Importer {
+            app,
+            gateways,
+            tariff,
+            plans: app.plans.current(&app.db).await?,
+            timelines: HashMap::new(),
+            compiled: HashMap::new(),
+            changes,
+            is_truncated,
+            past: Vec::new(),
+            trunks: HashMap::new(),
+            holders: HashMap::new(),
+            rentals: HashMap::new(),
+            now: app.clock.now(),
+        })
     }
 
     /// The CDR of a line, or why it has none.
@@ -105,8 +122,9 @@ impl<'a> Importer<'a> {
             Leg::Origination => None,
             Leg::Termination => {
                 let tariff = self.tariff_at(started_at).await?.ok_or(SuspenseReason::TooManyTariffs)?;
+                let plan = self.plan_at(owner.trunk.account_id, started_at).await?;
                 // An upstream that is down now may have been up then.
-                quote(&tariff, &self.gateways, |_| false, &called, started_at)
+                quote(&tariff, plan.as_ref(), &self.gateways, |_| false, &called, started_at)
             }
         };
         if quote.is_none() && line.leg == Leg::Termination && answered_at.is_some() {
@@ -225,6 +243,26 @@ impl<'a> Importer<'a> {
         }
         let is_then = |one: &&NumberRental| one.since <= at && one.released_at.is_none_or(|released| at < released);
         Ok(self.rentals.get(number).and_then(|all| all.iter().find(is_then)).cloned())
+    }
+
+    /// The plan of a customer at a time; none for the list price.
+    async fn plan_at(&mut self, account: AccountId, at: Time) -> Result<Option<CustomerPlan>, DbError> {
+        if self.plans.knows(at) {
+            return Ok(self.plans.of(account, at));
+        }
+        if !self.timelines.contains_key(&account) {
+            let timeline = PlanTimeline::of_account(&mut *self.app.db.read().await?, account).await?;
+            self.timelines.insert(account, timeline);
+        }
+        let timeline = self.timelines.get(&account);
+        let found = timeline.and_then(|timeline| timeline.at(account, PastTime::new(at, self.now)));
+        let Some(in_force) = found else { return Ok(None) };
+        if let Some(known) = self.compiled.get(&in_force.version_id) {
+            return Ok(Some(CustomerPlan { in_force, plan: Arc::clone(known) }));
+        }
+        let plan = self.plans.compiled(&mut *self.app.db.read().await?, in_force.version_id).await?;
+        self.compiled.insert(in_force.version_id, Arc::clone(&plan));
+        Ok(Some(CustomerPlan { in_force, plan }))
     }
 
     /// The tariff at a time; none if the import needs too many.

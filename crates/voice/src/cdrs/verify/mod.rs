@@ -1,5 +1,8 @@
 //! Verifies CDRs: prices each again and recomputes everything that is derived from them (`trunkline cdrs verify`).
+//!
+//! `plans`: whether each was priced by the rate plan of its customer.
 
+mod plans;
 mod store;
 
 use std::collections::BTreeMap;
@@ -9,6 +12,7 @@ use rating::Rate;
 
 use super::terms::CallStatus;
 use db::{Conn, DbError};
+use plans::AllPlans;
 
 /// What was verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,10 +40,10 @@ impl fmt::Display for Mismatch {
 /// Verifies all CDRs. Needs one read snapshot: see [`Db::snapshot`](db::Db::snapshot).
 pub async fn verify(conn: &mut Conn) -> Result<Result<Verified, Mismatch>, DbError> {
     let mut verified = Verified::default();
-    let mut price_mismatch = None;
+    let (mut price_mismatch, plans) = (None, AllPlans::load(conn).await?);
     verified.cdrs = store::each_cdr(conn, |cdr| {
         if price_mismatch.is_none() {
-            price_mismatch = check_price(&cdr);
+            price_mismatch = check_price(&cdr).or_else(|| plans.check(&cdr));
         }
         Ok(())
     })

@@ -7,12 +7,18 @@ use uuid::Uuid;
 use super::Sums;
 use crate::cdrs::terms::CallStatus;
 use db::{Conn, DbError, FromRow, params, row, sql};
-use values::{AccountId, CallId, TrunkId};
+use values::{AccountId, CallId, RatePlanVersionId, Time, TrunkId};
 
 row! {
     /// The charge of a CDR and what it follows from.
     pub struct PricedCdr {
         pub id: CallId,
+        pub account_id: AccountId,
+        pub started_at: Time,
+        pub rate_plan_version_id: Option<RatePlanVersionId>,
+        pub prefix: Option<String>,
+        pub destination_name: Option<String>,
+        pub country: Option<String>,
         pub status: CallStatus,
         pub duration_seconds: i64,
         pub rate_per_minute: i64,
@@ -30,7 +36,8 @@ pub async fn each_cdr(
 ) -> Result<u64, DbError> {
     conn.each(
         sql!(
-            "SELECT id, status, duration_seconds, rate_per_minute, connect_fee, increment_seconds, minimum_seconds,
+            "SELECT id, account_id, started_at, rate_plan_version_id, prefix, destination_name, country,
+                    status, duration_seconds, rate_per_minute, connect_fee, increment_seconds, minimum_seconds,
                     charge, ledger_id IS NOT NULL
              FROM cdrs"
         ),

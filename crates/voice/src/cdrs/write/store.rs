@@ -170,7 +170,7 @@ async fn insert_one_by_one(conn: &mut Conn, cdrs: &[&CdrRow]) -> Result<HashSet<
         ", ",
         CallResult::COLS,
         ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-                   $23, $24, $25, $26, $27, $28, $29, $30)
+                   $23, $24, $25, $26, $27, $28, $29, $30, $31)
          ON CONFLICT (trunk_id, call_id, leg, started_at) WHERE imported DO NOTHING"
     );
     let rows: Vec<_> = cdrs.iter().map(|cdr| values(cdr)).collect();

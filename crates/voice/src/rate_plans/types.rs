@@ -1,0 +1,309 @@
+//! Rate plans as the API shows and takes them.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use api::answer::Volatile;
+use api::checks::{Checks, Given, must};
+use identity::balance::check_amount;
+use platform::routing::plans::{
+    AssignmentRow, NewVersion, PlanBase, PlanRow, PlanSummary, RateRule, RuleMatch, VersionRow,
+};
+use values::{Change, List, Money, PlanMarkup, RatePlanId, RatePlanVersionId, Rfc3339, Text, Time};
+
+/// Notice of an increase where nothing else was agreed.
+pub const DEFAULT_NOTICE_DAYS: i64 = 7;
+/// Ten thousand rules, each with a long name.
+pub const MAX_PLAN_BYTES: usize = 4 * 1024 * 1024;
+
+/// Rate plan in a list: the prices of some customers, by a markup and rules over the tariff.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct RatePlanItem {
+    /// Id of the rate plan.
+    pub id: RatePlanId,
+    /// Name of the rate plan.
+    pub name: Text<1, 100>,
+    /// What the markups are added to.
+    pub base: PlanBase,
+    /// Markup on the base in percent, where no rule applies.
+    pub markup_pct: PlanMarkup,
+    /// Whether calls are routed even to upstreams that cost more than the customer pays.
+    pub allow_below_cost: bool,
+    /// Days before an increase takes effect, unless the customer's own notice is longer.
+    pub notice_days: i64,
+    /// Number of rules.
+    pub rule_count: i64,
+    /// Number of the latest version, from 1.
+    pub version: i64,
+    /// When the latest version takes effect or did (RFC 3339, UTC); until then the version before it counts.
+    pub effective_at: Rfc3339,
+    /// Customers that have the plan, or are to have it.
+    pub customers: i64,
+    /// When the plan was created (RFC 3339, UTC).
+    pub created_at: Rfc3339,
+}
+
+/// Rate plan with the rules of its latest version.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct RatePlan {
+    #[serde(flatten)]
+    pub plan: RatePlanItem,
+    /// Rules of the latest version. The longest prefix decides, then the destination's name, then the country.
+    pub rules: Vec<RateRule>,
+}
+
+impl Volatile for RatePlan {
+    const FIELDS: &'static [&'static str] = &["customers"];
+}
+
+impl From<PlanSummary> for RatePlanItem {
+    fn from(row: PlanSummary) -> Self {
+        RatePlanItem {
+            id: row.id,
+            name: row.name,
+            base: row.base,
+            markup_pct: row.markup,
+            allow_below_cost: row.allow_below_cost,
+            notice_days: row.notice_days,
+            rule_count: row.rule_count,
+            version: row.number,
+            effective_at: Rfc3339(row.effective_at),
+            customers: row.customers,
+            created_at: Rfc3339(row.created_at),
+        }
+    }
+}
+
+/// A new rate plan.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RatePlanCreate {
+    /// Name of the rate plan; no two plans share one.
+    pub name: Text<1, 100>,
+    /// What the markups are added to.
+    pub base: PlanBase,
+    /// Markup on the base in percent, where no rule applies.
+    pub markup_pct: PlanMarkup,
+    /// Whether calls are routed even to upstreams that cost more than the customer pays; false if left out.
+    #[serde(default)]
+    pub allow_below_cost: bool,
+    /// Days before an increase takes effect; 7 if left out.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 365))]
+    pub notice_days: Option<i64>,
+    /// Rules for some calls; none if left out.
+    #[serde(default)]
+    #[schemars(length(max = 10_000))]
+    pub rules: Vec<RateRule>,
+    /// When the plan can first be used (RFC 3339), not in the past; now if left out.
+    #[serde(default)]
+    pub effective_at: Option<Rfc3339>,
+}
+
+impl Checks for RatePlanCreate {
+    fn check(given: &Given<'_>) {
+        check_rules(given);
+        check_effective_at(given);
+    }
+}
+
+impl RatePlanCreate {
+    pub fn plan(&self, id: RatePlanId, now: Time) -> PlanRow {
+        let notice_days = self.notice_days.unwrap_or(DEFAULT_NOTICE_DAYS);
+        PlanRow { id, name: self.name.clone(), notice_days, created_at: now, updated_at: now }
+    }
+
+    pub fn version(&self, rate_plan_id: RatePlanId, now: Time) -> NewVersion {
+        NewVersion {
+            rate_plan_id,
+            base: self.base,
+            markup: self.markup_pct,
+            allow_below_cost: self.allow_below_cost,
+            rules: List(self.rules.clone()),
+            effective_at: self.effective_at.map_or(now, |Rfc3339(at)| at),
+        }
+    }
+}
+
+/// Changes to a rate plan; fields that are left out stay as they are.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RatePlanUpdate {
+    /// Name of the rate plan; no two plans share one.
+    #[serde(default)]
+    name: Change<Text<1, 100>>,
+    /// What the markups are added to.
+    #[serde(default)]
+    base: Change<PlanBase>,
+    /// Markup on the base in percent, where no rule applies.
+    #[serde(default)]
+    markup_pct: Change<PlanMarkup>,
+    /// Whether calls are routed even to upstreams that cost more than the customer pays.
+    #[serde(default)]
+    allow_below_cost: Change<bool>,
+    /// Days before an increase takes effect.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 365))]
+    notice_days: Change<i64>,
+    /// Rules for some calls; replaces the whole list.
+    #[serde(default)]
+    #[schemars(length(max = 10_000))]
+    rules: Change<Vec<RateRule>>,
+    /// When the new version takes effect (RFC 3339), not in the past; now if left out. It replaces every version that
+    /// would take effect later.
+    #[serde(default)]
+    pub effective_at: Option<Rfc3339>,
+    /// Let an increase take effect before its notice ends; needs a `reason`.
+    #[serde(default)]
+    pub waive_notice: bool,
+    /// Why the notice is waived; for the audit log.
+    #[serde(default)]
+    pub reason: Option<Text<1, 500>>,
+}
+
+impl Checks for RatePlanUpdate {
+    fn check(given: &Given<'_>) {
+        check_rules(given);
+        check_effective_at(given);
+        check_waiver(given);
+    }
+}
+
+impl RatePlanUpdate {
+    pub fn apply_to_plan(&self, plan: &mut PlanRow, now: Time) {
+        self.name.clone().apply(&mut plan.name);
+        self.notice_days.apply(&mut plan.notice_days);
+        plan.updated_at = now;
+    }
+
+    /// The version that follows, if it says anything else or begins earlier.
+    pub fn version_after(&self, latest: &VersionRow, now: Time) -> Option<NewVersion> {
+        let mut new = NewVersion {
+            rate_plan_id: latest.rate_plan_id,
+            base: latest.base,
+            markup: latest.markup,
+            allow_below_cost: latest.allow_below_cost,
+            rules: latest.rules.clone(),
+            effective_at: self.effective_at.map_or(now, |Rfc3339(at)| at),
+        };
+        self.base.apply(&mut new.base);
+        self.markup_pct.apply(&mut new.markup);
+        self.allow_below_cost.apply(&mut new.allow_below_cost);
+        self.rules.clone().apply(&mut new.rules.0);
+        let is_same = (new.base, new.markup, new.allow_below_cost)
+            == (latest.base, latest.markup, latest.allow_below_cost)
+            && new.rules == latest.rules;
+        let is_earlier = self.effective_at.is_some() && new.effective_at < latest.effective_at;
+        (!is_same || is_earlier).then_some(new)
+    }
+}
+
+/// The rate plan that a customer is to have.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RatePlanAssign {
+    /// Id of the rate plan; null for the list price.
+    pub rate_plan_id: Option<RatePlanId>,
+    /// When the customer gets the plan (RFC 3339), not in the past; now if left out. It replaces every assignment that
+    /// would take effect later.
+    #[serde(default)]
+    pub effective_at: Option<Rfc3339>,
+    /// Days before an increase takes effect for the customer, unless its plan has a longer notice; as before if left
+    /// out, and 7 at first.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 365))]
+    pub notice_days: Option<i64>,
+    /// Let an increase take effect before its notice ends; needs a `reason`.
+    #[serde(default)]
+    pub waive_notice: bool,
+    /// Why the notice is waived; for the audit log.
+    #[serde(default)]
+    pub reason: Option<Text<1, 500>>,
+}
+
+impl Checks for RatePlanAssign {
+    fn check(given: &Given<'_>) {
+        check_effective_at(given);
+        check_waiver(given);
+    }
+}
+
+/// The rate plan of a customer, and its history.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct CustomerRatePlan {
+    /// Id of the customer.
+    pub customer_id: Uuid,
+    /// Id of the rate plan that is in force; null for the list price.
+    pub rate_plan_id: Option<RatePlanId>,
+    /// Name of the rate plan that is in force; null for the list price.
+    pub rate_plan_name: Option<Text<1, 100>>,
+    /// Id of the version of the plan that is in force; null for the list price.
+    pub rate_plan_version_id: Option<RatePlanVersionId>,
+    /// Days before an increase takes effect for the customer, unless its plan has a longer notice.
+    pub notice_days: i64,
+    /// Assignments of rate plans to the customer, the latest first; at most 200.
+    pub history: Vec<RatePlanAssignment>,
+}
+
+/// A rate plan that a customer has, had or is to have.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct RatePlanAssignment {
+    /// Number of the assignment among those of the customer, from 1. Of those that have taken effect, the highest counts.
+    pub number: i64,
+    /// Id of the rate plan; null for the list price.
+    pub rate_plan_id: Option<RatePlanId>,
+    /// Name of the rate plan; null for the list price.
+    pub rate_plan_name: Option<Text<1, 100>>,
+    /// When the assignment takes effect or did (RFC 3339, UTC).
+    pub effective_at: Rfc3339,
+    /// When the assignment was made (RFC 3339, UTC).
+    pub created_at: Rfc3339,
+    /// Why its notice was waived; null if it was not.
+    pub waive_reason: Option<String>,
+}
+
+impl RatePlanAssignment {
+    pub fn new(rate_plan_name: Option<Text<1, 100>>, row: AssignmentRow) -> RatePlanAssignment {
+        RatePlanAssignment {
+            number: row.number,
+            rate_plan_id: row.rate_plan_id,
+            rate_plan_name,
+            effective_at: Rfc3339(row.effective_at),
+            created_at: Rfc3339(row.recorded_at),
+            waive_reason: row.waive_reason,
+        }
+    }
+}
+
+fn check_rules(given: &Given<'_>) {
+    let mut seen = BTreeSet::new();
+    given.each("rules", |rule| {
+        rule.check("match", |matches: RuleMatch| {
+            must(matches.is_single(), "must have one of prefix, destination_name and country")?;
+            let key = serde_json::to_string(&matches).unwrap_or_default();
+            must(seen.insert(key), "is also that of an earlier rule")
+        });
+        rule.check_with("rate_per_minute", "markup_pct", |rate: Option<Money>, markup: Option<PlanMarkup>| {
+            must(rate.is_some() != markup.is_some(), "must be given if markup_pct is not, and only then")
+        });
+        for amount in ["rate_per_minute", "connect_fee"] {
+            check_amount(rule, amount, |amount| must(amount.nanos() >= 0, "must not be negative"));
+        }
+    });
+}
+
+fn check_effective_at(given: &Given<'_>) {
+    given.check("effective_at", |Rfc3339(at): Rfc3339| must(at >= given.now, "must not be in the past"));
+}
+
+fn check_waiver(given: &Given<'_>) {
+    given.check_with("waive_notice", "reason", |is_waived: bool, reason: Option<Text<1, 500>>| {
+        must(!is_waived || reason.is_some(), "needs a reason")
+    });
+    given.check_with("reason", "waive_notice", |_: Text<1, 500>, is_waived: Option<bool>| {
+        must(is_waived == Some(true), "is only allowed together with waive_notice")
+    });
+}

@@ -36,7 +36,7 @@ test('a call shows its margin and where its price comes from', async ({ page, re
 
 test('calls of one customer are found by its name', async ({ page }) => {
   await signInAs(page, people.admin, '/team/calls?status=busy');
-  await page.getByLabel('Customer').pressSequentially('Rheinruf');
+  await page.getByRole('combobox', { name: 'Customer' }).pressSequentially('Rheinruf');
   await page.waitForResponse(/\/admin\/customers\?/);
   await page.getByLabel('Customer').press('Enter');
   await expect(page).toHaveURL(/account_id=/);

@@ -213,7 +213,7 @@ test('the VAT decision, the account manager and a note are changed', async ({ pa
   await expect(page.getByText('The account manager was assigned.')).toBeVisible();
 
   await page.getByRole('link', { name: 'Notes', exact: true }).click();
-  await page.getByLabel('Note').fill('Antwortet nur abends.\nاتصل غدا');
+  await page.getByRole('textbox', { name: 'Note' }).fill('Antwortet nur abends.\nاتصل غدا');
   await page.getByRole('button', { name: 'Add note' }).click();
   await expect(page.getByRole('article')).toContainText('Ada Admin');
   await page.getByRole('link', { name: 'Overview' }).click();

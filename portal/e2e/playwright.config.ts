@@ -19,6 +19,7 @@ export default defineConfig({
     timezoneId: 'Europe/Amsterdam',
     colorScheme: 'light',
     launchOptions: { executablePath: process.env.TRUNKLINE_E2E_BROWSER ?? '/usr/bin/chromium', args: ['--no-sandbox'] },
+    actionTimeout: 20_000,
     screenshot: 'only-on-failure',
     trace: 'retain-on-failure',
   },

@@ -47,7 +47,7 @@ test('the company is saved on its own, and a second change in another tab is sho
   await signInAs(page, people.waiting, '/onboarding');
   const company = page.getByRole('region', { name: 'Company', exact: true });
   await company.getByRole('button', { name: 'Edit' }).click();
-  await company.getByLabel('Contact person').fill('Frida F. Fjord');
+  await company.getByLabel('Contact person', { exact: true }).fill('Frida F. Fjord');
   const other = await apiAs(request, people.waiting);
   await other.patch('/me/account', { trading_name: 'Fjord' });
   await company.getByRole('button', { name: 'Save' }).click();

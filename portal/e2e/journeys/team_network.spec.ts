@@ -130,7 +130,7 @@ test('rates are found by upstream, prefix and destination, and the address keeps
   await expect(page.getByText('No rate matches')).toBeVisible();
   await page.goto('/team/routes');
   await expect(page.getByText('No number yet')).toBeVisible();
-  await page.getByLabel('Number').fill('+999 12');
+  await page.getByLabel('Number', { exact: true }).fill('+999 12');
   await expect(page.getByText('This number is not sold')).toBeVisible();
 });
 

@@ -52,8 +52,8 @@ test('the audit log shows both values of a change, and its filters are in the ad
   const { data } = await admin.get('/admin/customers?q=Kanaal');
   await admin.patch(`/admin/customers/${data[0].id}`, { telecom_reseller: !data[0].telecom_reseller });
   await signInAs(page, people.admin, '/team/audit');
-  await page.getByLabel('Action').fill('customer.update');
-  await page.getByLabel('Action').press('Enter');
+  await page.getByLabel('Action', { exact: true }).fill('customer.update');
+  await page.getByLabel('Action', { exact: true }).press('Enter');
   await expect(page).toHaveURL(/action=customer\.update/);
   await page.getByLabel('About customer').fill('Kanaal');
   await page.getByRole('option').first().click();

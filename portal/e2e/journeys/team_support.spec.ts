@@ -78,7 +78,7 @@ test('an account manager is added, changed and leads to its customers', async ({
   await dialog.getByRole('button', { name: 'Add' }).click();
   const row = page.getByRole('row', { name: /Mira Manager/ });
   await row.getByRole('button', { name: 'Edit' }).click();
-  await page.getByLabel('Active').uncheck();
+  await page.getByLabel('Active', { exact: true }).uncheck();
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(row).toContainText('Inactive');
   await expectAccessible(page);
@@ -102,7 +102,7 @@ test('support answers tickets and reads the rest, with the reason why not', asyn
     await expect(page.getByRole('button', { name, exact: true })).toHaveAttribute('aria-disabled', 'true');
   await expectAccessible(page);
   await page.getByRole('link', { name: 'Notes', exact: true }).click();
-  await page.getByLabel('Note').fill('Prefers to be called in the morning.');
+  await page.getByRole('textbox', { name: 'Note' }).fill('Prefers to be called in the morning.');
   await page.getByRole('button', { name: 'Add note' }).click();
   await expect(page.getByRole('article')).toContainText('Sina Support');
 });

@@ -27,7 +27,7 @@ export const words = {
   time: 'Time',
   secretOnce: 'This is shown only once. Copy it now and keep it in a safe place.',
   actions: 'Actions',
-  notifications: 'Messages',
+  notifications: 'What just happened',
   dismiss: 'Dismiss',
   from: 'From',
   to: 'To',

@@ -15,8 +15,8 @@ export function webhookPaths(isTeam: boolean) {
     events: isTeam ? '/team/events' : '/settings/events',
     stale: isTeam ? '/admin/webhook-endpoints' : '/webhook-endpoints',
     list: () => (isTeam ? list('/admin/webhook-endpoints') : list('/webhook-endpoints')),
-    read: (id: () => string): Read<Endpoint> =>
-      isTeam ? read('/admin/webhook-endpoints/{id}', () => ({ path: { id: id() } })) : read('/webhook-endpoints/{id}', () => ({ path: { id: id() } })),
+    read: (asked: () => One | null): Read<Endpoint> =>
+      isTeam ? read('/admin/webhook-endpoints/{id}', asked) : read('/webhook-endpoints/{id}', asked),
     create: (o: { body: Schema<'WebhookEndpointCreate'>; key: string }) =>
       isTeam ? send('post', '/admin/webhook-endpoints', o) : send('post', '/webhook-endpoints', o),
     update: (o: Change<Schema<'WebhookEndpointUpdate'>>) =>

@@ -74,6 +74,7 @@ mod pipeline;
 mod portal;
 mod pre_hijacking;
 mod queue;
+mod rate_plans;
 mod rates;
 mod reference;
 mod schemathesis;

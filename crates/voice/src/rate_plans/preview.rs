@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rating::{Candidate, DropReason, Prefix, SellRate};
+use rating::{Candidate, DropReason, SellRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,7 @@ fn answer(
     let (destination, rate) = (&sell.source.offer.destination, &sell.rate);
     RatePlanPreview {
         version: version.number,
-        prefix: Prefix::to_string(&sell.prefix),
+        prefix: sell.prefix.to_string(),
         country: country(destination.country),
         destination_name: destination.name.to_string(),
         rate_per_minute: money(rate.nanos_per_minute(), CURRENCY),

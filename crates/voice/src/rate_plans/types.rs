@@ -12,7 +12,9 @@ use identity::balance::check_amount;
 use platform::routing::plans::{
     AssignmentRow, NewVersion, PlanBase, PlanRow, PlanSummary, RateRule, RuleMatch, VersionRow,
 };
-use values::{Change, List, Money, PlanMarkup, RatePlanId, RatePlanVersionId, Rfc3339, Text, Time};
+use values::{
+    Change, Country, Digits, ExactMoney, List, Money, PlanMarkup, RatePlanId, RatePlanVersionId, Rfc3339, Text, Time,
+};
 
 /// Notice of an increase where nothing else was agreed.
 pub const DEFAULT_NOTICE_DAYS: i64 = 7;
@@ -77,6 +79,72 @@ impl From<PlanSummary> for RatePlanItem {
     }
 }
 
+/// The calls that a rule applies to; give exactly one of the fields.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleMatchInput {
+    /// Calls to numbers that begin with these digits, country code first.
+    #[serde(default)]
+    prefix: Option<Digits>,
+    /// Calls to the destination with this name, spelled as in the rate deck.
+    #[serde(default)]
+    destination_name: Option<Text<1, 200>>,
+    /// Calls to this country (ISO 3166-1 alpha-2).
+    #[serde(default)]
+    country: Option<Country>,
+}
+
+impl From<RuleMatchInput> for RuleMatch {
+    fn from(RuleMatchInput { prefix, destination_name, country }: RuleMatchInput) -> Self {
+        RuleMatch { prefix, destination_name, country }
+    }
+}
+
+/// Rule of a rate plan: a markup or a fixed rate for some calls. Fields that are left out follow from the base of the
+/// plan.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateRuleInput {
+    /// The calls that the rule applies to.
+    #[serde(rename = "match")]
+    matches: RuleMatchInput,
+    /// Markup on the base in percent; give this or `rate_per_minute`.
+    #[serde(default)]
+    markup_pct: Option<PlanMarkup>,
+    /// Fixed price per minute in EUR; give this or `markup_pct`.
+    #[serde(default)]
+    rate_per_minute: Option<Money>,
+    /// Fee per answered call in EUR; if left out, that of the base with the markup of the rule, or of the plan if the rule
+    /// has a fixed rate.
+    #[serde(default)]
+    connect_fee: Option<Money>,
+    /// Billing increment in seconds.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 3600))]
+    increment_seconds: Option<u16>,
+    /// Minimum number of seconds that an answered call is billed for.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 3600))]
+    minimum_seconds: Option<u16>,
+}
+
+impl From<RateRuleInput> for RateRule {
+    fn from(rule: RateRuleInput) -> Self {
+        RateRule {
+            matches: rule.matches.into(),
+            markup_pct: rule.markup_pct,
+            rate_per_minute: rule.rate_per_minute.map(ExactMoney::from),
+            connect_fee: rule.connect_fee.map(ExactMoney::from),
+            increment_seconds: rule.increment_seconds,
+            minimum_seconds: rule.minimum_seconds,
+        }
+    }
+}
+
+fn rules_of(rules: &[RateRuleInput]) -> List<RateRule> {
+    List(rules.iter().cloned().map(RateRule::from).collect())
+}
+
 /// A new rate plan.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -97,7 +165,7 @@ pub struct RatePlanCreate {
     /// Rules for some calls; none if left out.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
-    pub rules: Vec<RateRule>,
+    pub rules: Vec<RateRuleInput>,
     /// When the plan can first be used (RFC 3339), not in the past; now if left out.
     #[serde(default)]
     pub effective_at: Option<Rfc3339>,
@@ -122,7 +190,7 @@ impl RatePlanCreate {
             base: self.base,
             markup: self.markup_pct,
             allow_below_cost: self.allow_below_cost,
-            rules: List(self.rules.clone()),
+            rules: rules_of(&self.rules),
             effective_at: self.effective_at.map_or(now, |Rfc3339(at)| at),
         }
     }
@@ -151,7 +219,7 @@ pub struct RatePlanUpdate {
     /// Rules for some calls; replaces the whole list.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
-    rules: Change<Vec<RateRule>>,
+    rules: Change<Vec<RateRuleInput>>,
     /// When the new version takes effect (RFC 3339), not in the past; now if left out. It replaces every version that
     /// would take effect later.
     #[serde(default)]
@@ -192,7 +260,9 @@ impl RatePlanUpdate {
         self.base.apply(&mut new.base);
         self.markup_pct.apply(&mut new.markup);
         self.allow_below_cost.apply(&mut new.allow_below_cost);
-        self.rules.clone().apply(&mut new.rules.0);
+        if let Change::Set(rules) = &self.rules {
+            new.rules = rules_of(rules);
+        }
         let is_same = (new.base, new.markup, new.allow_below_cost)
             == (latest.base, latest.markup, latest.allow_below_cost)
             && new.rules == latest.rules;
@@ -281,7 +351,8 @@ impl RatePlanAssignment {
 fn check_rules(given: &Given<'_>) {
     let mut seen = BTreeSet::new();
     given.each("rules", |rule| {
-        rule.check("match", |matches: RuleMatch| {
+        rule.check("match", |matches: RuleMatchInput| {
+            let matches = RuleMatch::from(matches);
             must(matches.is_single(), "must have one of prefix, destination_name and country")?;
             let key = serde_json::to_string(&matches).unwrap_or_default();
             must(seen.insert(key), "is also that of an earlier rule")

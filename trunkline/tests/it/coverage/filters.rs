@@ -20,7 +20,7 @@ both! {
         let (customer, team) = (world.minted(Role::Customer).await, world.minted(Role::Support).await);
         let description = description();
         let mut filters = 0;
-        for endpoint in routes::table() {
+        for endpoint in routes::table().into_iter().filter(|endpoint| !endpoint.path.contains('{')) {
             let parameters = description["paths"][endpoint.path]["get"]["parameters"].as_array();
             let named = parameters.into_iter().flatten().filter(|parameter| parameter["in"] == "query");
             for filter in named.filter_map(|parameter| parameter["name"].as_str()).filter(|name| NUMBERS.contains(name)) {

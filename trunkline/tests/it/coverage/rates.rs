@@ -7,6 +7,8 @@ use values::Role;
 
 use super::examples::{Preparation, Request, bodiless, request};
 use crate::world::World;
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::rate_plans::{create_plan, fixed_rule, plan_body};
 use crate::world::fixtures::rates::{DECK, import_deck};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 
@@ -51,7 +53,42 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("GET", "/admin/routes", |world| Box::pin(async move {
         priced(world, Role::Admin, "/admin/routes?number=31201234567").await
     })),
+    ("POST", "/admin/rate-plans", |world| Box::pin(async move {
+        request(world.minted(Role::Admin).await, "/admin/rate-plans", plan_body(json!({})))
+    })),
+    ("GET", "/admin/rate-plans/{id}", |world| Box::pin(async move {
+        of_plan(world, "").await
+    })),
+    ("PATCH", "/admin/rate-plans/{id}", |world| Box::pin(async move {
+        Request { body: Some(json!({"markup_pct": -7.5})), ..of_plan(world, "").await }
+    })),
+    ("DELETE", "/admin/rate-plans/{id}", |world| Box::pin(async move {
+        of_plan(world, "").await
+    })),
+    ("GET", "/admin/rate-plans/{id}/preview", |world| Box::pin(async move {
+        priced(world, Role::Admin, "").await;
+        of_plan(world, "/preview?number=31201234567").await
+    })),
+    ("GET", "/admin/rate-plans/{id}/impact", |world| Box::pin(async move {
+        of_plan(world, "/impact").await
+    })),
+    ("GET", "/admin/customers/{id}/rate-plan", |world| Box::pin(async move {
+        let customer = world.customer(&fresh_email()).await.account_id;
+        bodiless(world.minted(Role::Support).await, &format!("/admin/customers/{customer}/rate-plan"))
+    })),
+    ("PUT", "/admin/customers/{id}/rate-plan", |world| Box::pin(async move {
+        let customer = world.customer(&fresh_email()).await.account_id;
+        let admin = world.minted(Role::Admin).await;
+        let plan = create_plan(&admin, json!({})).await;
+        request(admin, &format!("/admin/customers/{customer}/rate-plan"), json!({"rate_plan_id": plan}))
+    })),
 ];
+
+async fn of_plan(world: &World, rest: &str) -> Request {
+    let admin = world.minted(Role::Admin).await;
+    let plan = create_plan(&admin, json!({"rules": [fixed_rule("3161", "0.02")]})).await;
+    bodiless(admin, &format!("/admin/rate-plans/{plan}{rest}"))
+}
 
 /// A request about an upstream that has an address to pull from, though not one that may be asked.
 async fn of_upstream(world: &World, rest: &str) -> Request {

@@ -126,7 +126,7 @@ sqlite! {
 }
 
 /// Endpoints of the team that do not change a customer.
-const OF_NO_CUSTOMER: [&str; 13] = [
+const OF_NO_CUSTOMER: [&str; 14] = [
     "/admin/api-keys",
     "/admin/cdrs/exports",
     "/admin/webhook-endpoints",
@@ -137,6 +137,7 @@ const OF_NO_CUSTOMER: [&str; 13] = [
     "/admin/upstreams",
     "/admin/did-inventory",
     "/admin/fx-rates",
+    "/admin/rate-plans",
     "/admin/2fa",
     "/admin/bootstrap",
     "/admin/demo-data",

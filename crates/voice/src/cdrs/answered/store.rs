@@ -1,4 +1,4 @@
-//! The answered outbound calls of an account, to price them by other terms.
+//! Reads answered calls along the index of their account.
 
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Time};

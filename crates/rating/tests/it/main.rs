@@ -11,4 +11,5 @@ mod prefixes;
 mod prices;
 mod routes;
 mod samples;
+mod sheets;
 mod tariffs;

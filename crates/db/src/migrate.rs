@@ -103,6 +103,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0060_blocked_users",
     "0061_demo_data",
     "0062_portal_reads",
+    "0063_rate_sheets",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

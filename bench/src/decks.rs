@@ -1,7 +1,8 @@
 //! Import of a rate deck with a million prefixes by the release binary, from its start until the deck is in force. The
 //! baseline is PostgreSQL's COPY of the same file into a table with an index on the prefix.
 //!
-//! From the second round on, the import also compares the file with the deck in force, as in production.
+//! From the second round on, the import also compares the file with the deck in force, as in production. At the end the
+//! same rows are imported once more from a workbook, laid out as a carrier does it, for its memory.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use db::{Clock, Conn, Db, DbError, DbOptions, Entropy, params};
+use rust_xlsxwriter::Workbook;
 use tempfile::TempDir;
 use values::UpstreamId;
 
@@ -22,6 +24,8 @@ const PREFIXES: u32 = 1_000_000;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Memory limit of an import.
 const MAX_MIB: f64 = 1024.0;
+/// Memory limit of an import from a workbook.
+const MAX_XLSX_MIB: f64 = 512.0;
 
 const SCHEMA: &str = "CREATE TABLE rates (
     prefix TEXT PRIMARY KEY, destination_name TEXT NOT NULL, country TEXT NOT NULL, rate_per_minute NUMERIC NOT NULL,
@@ -30,6 +34,9 @@ const SCHEMA: &str = "CREATE TABLE rates (
 const INSERT: &str = "INSERT INTO upstreams (id, name, status, health, dispatcher_group_id, base_currency, markup,
                                              gateways, signaling_ips, created_at, updated_at)
                       VALUES ($1, 'Upstream', 'active', 'unknown', 1, 'EUR', 100000, '[]', '[]', $2, $2)";
+
+const MAPPING: &str = r#"{"columns": {"prefix": "Dial Code", "destination_name": "Destination", "rate_per_minute": "Rate",
+    "increments": "Billing Increment"}}"#;
 
 /// A database with an upstream, and the measured rates and peak memory of imports into it.
 struct Target {
@@ -57,6 +64,10 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         }
         copied.push(copy(&server, &deck)?);
     }
+    let sheet = folder.path().join("deck.xlsx");
+    workbook(&sheet)?;
+    let [sqlite, _] = &mut targets;
+    let (seconds, xlsx_mib) = sqlite.run(&sheet)?;
     runtime.block_on(server.delete())?;
     let [sqlite, postgres] = targets;
     let peak = Spread::of([sqlite.peaks_mib, postgres.peaks_mib].concat());
@@ -80,6 +91,13 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
             peak.max,
             Limit::AtMost(MAX_MIB, " MiB"),
         ),
+        Line::alone(
+            "Peak memory of an import of 1,000,000 rows from XLSX by a sheet mapping",
+            format!("{xlsx_mib:.0} MiB in {seconds:.1} s"),
+            String::new(),
+            xlsx_mib,
+            Limit::AtMost(MAX_XLSX_MIB, " MiB"),
+        ),
     ])
 }
 
@@ -94,6 +112,25 @@ fn csv(round: usize) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
+/// The same prefixes as a carrier sends them.
+fn workbook(path: &Path) -> Outcome<()> {
+    let mut book = Workbook::new();
+    let sheet = book.add_worksheet_with_constant_memory();
+    sheet.write(0, 0, "Rates of Carrier One")?;
+    for (column, name) in (0..).zip(["Destination", "Dial Code", "Rate", "Billing Increment"]) {
+        sheet.write(2, column, name)?;
+    }
+    for number in 0..PREFIXES {
+        let row = number + 3;
+        sheet.write(row, 0, format!("Destination {}", number / 150))?;
+        sheet.write(row, 1, 3_000_000 + number)?;
+        sheet.write(row, 2, f64::from(number.wrapping_mul(7919) % 9973) / 1_000_000.0)?;
+        sheet.write(row, 3, "60/1")?;
+    }
+    book.save(path)?;
+    Ok(())
+}
+
 impl Target {
     async fn prepare(work: &Path, url: String) -> Outcome<Target> {
         let options: DbOptions = url.parse()?;
@@ -104,6 +141,8 @@ impl Target {
         db.tx((upstream, now), |conn: &mut Conn, (upstream, now)| {
             Box::pin(async move {
                 conn.exec(INSERT, params![*upstream, *now]).await?;
+                let mapped = "INSERT INTO sheet_mappings (upstream_id, mapping, updated_at) VALUES ($1, $2, $3)";
+                conn.exec(mapped, params![*upstream, MAPPING, *now]).await?;
                 Ok::<_, DbError>(())
             })
         })
@@ -112,6 +151,14 @@ impl Target {
     }
 
     fn import(&mut self, deck: &Path) -> Outcome<()> {
+        let (seconds, peak) = self.run(deck)?;
+        self.rates.push(f64::from(PREFIXES) / seconds);
+        self.peaks_mib.push(peak);
+        Ok(())
+    }
+
+    /// Imports a file. Returns how many seconds it took and its peak memory in MiB.
+    fn run(&self, deck: &Path) -> Outcome<(f64, f64)> {
         let started = Instant::now();
         let mut child = Command::new(sibling_binary("trunkline")?)
             .args(["rates", "import", "--upstream", &self.upstream.to_string()])
@@ -132,9 +179,7 @@ impl Target {
         if !status.success() {
             return Err("the import failed".into());
         }
-        self.rates.push(f64::from(PREFIXES) / started.elapsed().as_secs_f64());
-        self.peaks_mib.push(peak);
-        Ok(())
+        Ok((started.elapsed().as_secs_f64(), peak))
     }
 }
 

@@ -1,6 +1,5 @@
-//! A CSV table as the body of a request (`text/csv`), streamed to a temporary file of the file store.
-//!
-//! With `OptionalTable` the body may be absent; the endpoint then fetches the table itself.
+//! A CSV table as the body of a request (`text/csv`), streamed to a temporary file of the file store. A body that may
+//! also be a workbook, or absent, is a [`Sheet`](super::sheet::Sheet).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,9 +20,9 @@ use platform::outside::files::Received;
 /// Enough for two million lines.
 pub const MAX_TABLE_BYTES: u64 = 256 * 1024 * 1024;
 /// Enough for the largest table at 4 Mbit/s.
-const TABLE_TIMEOUT: Duration = Duration::from_secs(600);
+pub(super) const TABLE_TIMEOUT: Duration = Duration::from_secs(600);
 
-const CSV: &str = "text/csv";
+pub(super) const CSV: &str = "text/csv";
 
 /// A received table.
 pub struct Table {
@@ -32,26 +31,18 @@ pub struct Table {
     pub lines: u64,
 }
 
-/// The table, if the request has one.
-pub struct OptionalTable(pub Option<Table>);
-
-impl Input for OptionalTable {
-    async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
-        receive(ctx, request).await.map(OptionalTable)
-    }
-
-    fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
-        describe(false, description);
-    }
-}
-
 impl Input for Table {
     async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
         receive(ctx, request).await?.ok_or_else(|| Problem::malformed("Send the CSV table as the body."))
     }
 
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
-        describe(true, description);
+        description.request_body = Some(json!({
+            "required": true,
+            "content": {CSV: {"schema": {"type": "string", "description": "CSV table with a header line, 256 MiB at most."}}},
+        }));
+        let problems = [Code::Malformed, Code::UnsupportedMediaType, Code::TooLarge, Code::RequestTimeout];
+        description.problems.extend(problems);
     }
 }
 
@@ -74,14 +65,6 @@ async fn receive(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Opti
     request.body_digest = Some(digest(request, Some(&file)));
     let is_empty = file.stored_as().size_bytes == 0;
     Ok((!is_empty).then_some(Table { file, lines: lines.total() }))
-}
-
-fn describe(required: bool, description: &mut Description) {
-    description.request_body = Some(json!({
-        "required": required,
-        "content": {CSV: {"schema": {"type": "string", "description": "CSV table with a header line, 256 MiB at most."}}},
-    }));
-    description.problems.extend([Code::Malformed, Code::UnsupportedMediaType, Code::TooLarge, Code::RequestTimeout]);
 }
 
 /// Counts the lines of a text that arrives in chunks: blank lines do not count, a last line without a line feed does.
@@ -113,7 +96,7 @@ impl Lines {
 }
 
 /// Covers the query too, since it changes what the request does.
-fn digest(request: &IncomingRequest, file: Option<&Received>) -> [u8; 32] {
+pub(super) fn digest(request: &IncomingRequest, file: Option<&Received>) -> [u8; 32] {
     let mut hashing = Hashing::new(&SHA256);
     hashing.update(request.head.uri.query().unwrap_or_default().as_bytes());
     hashing.update(&[0]);

@@ -50,6 +50,7 @@ pub mod schema;
 pub mod scopes;
 pub mod screen;
 pub mod server;
+pub mod sheet;
 mod strangers;
 pub mod tags;
 pub mod timer;

@@ -66,8 +66,7 @@ impl<F: Request> Input for Upload<F> {
         if body.size_hint().lower() > MAX_FILE_BYTES + MAX_OTHER_PARTS_BYTES {
             return Err(too_large());
         }
-        let mut body =
-            Paced { body: body.into_data_stream(), received: 0, processed: Arc::default(), has_yielded: true };
+        let mut body = Paced::new(body);
         let parts = Parts::read(&ctx.app.files, &mut body, boundary);
         let parts = tokio::time::timeout(UPLOAD_TIMEOUT, parts).await.map_err(|_| Problem::request_timeout())??;
         request.body_digest = Some(parts.digest());
@@ -232,24 +231,30 @@ async fn find_malware(ctx: &RequestCtx, file: &Received) -> Result<Option<String
     }
 }
 
-fn malformed(error: multer::Error) -> Problem {
+pub(super) fn malformed(error: multer::Error) -> Problem {
     match BodyError::inside(&error) {
         Some(error) => error.into(),
         None => Problem::malformed(format!("The form is not valid: {error}.")),
     }
 }
 
-fn add_processed(processed: &AtomicU64, piece: &Bytes) {
+pub(super) fn add_processed(processed: &AtomicU64, piece: &Bytes) {
     processed.fetch_add(piece.len() as u64, Ordering::Relaxed);
 }
 
 /// A body that limits how far the parser reads ahead of what was processed: it would otherwise buffer the whole body
 /// while it looks for the end of a line.
-struct Paced {
+pub(super) struct Paced {
     body: BodyDataStream<IncomingBody>,
     received: u64,
-    processed: Arc<AtomicU64>,
+    pub processed: Arc<AtomicU64>,
     has_yielded: bool,
+}
+
+impl Paced {
+    pub fn new(body: IncomingBody) -> Paced {
+        Paced { body: body.into_data_stream(), received: 0, processed: Arc::default(), has_yielded: true }
+    }
 }
 
 impl Stream for Paced {

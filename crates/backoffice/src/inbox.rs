@@ -30,6 +30,8 @@ pub struct Inbox {
     pub upstreams_down: i64,
     /// Upstreams whose newest rate deck import failed, and those whose newest DID import did.
     pub failed_imports: i64,
+    /// Rate deck imports that are held and wait for a decision.
+    pub held_imports: i64,
     /// Jobs that failed too often.
     pub dead_jobs: i64,
     /// Imported CDRs that cannot be rated.
@@ -48,6 +50,7 @@ pub async fn show(mut ctx: ReadCtx) -> Result<Json<Inbox>, Problem> {
         dunning: counts.dunning,
         upstreams_down: counts.upstreams_down,
         failed_imports: counts.failed_deck_imports + counts.failed_number_imports,
+        held_imports: counts.held_imports,
         dead_jobs: counts.dead_jobs,
         suspense: cdrs::count_suspended(&mut ctx).await?.min(MAX_COUNT),
     }))
@@ -62,6 +65,7 @@ row! {
         upstreams_down: i64,
         failed_deck_imports: i64,
         failed_number_imports: i64,
+        held_imports: i64,
         dead_jobs: i64,
     }
 }
@@ -84,6 +88,7 @@ async fn counts(conn: &mut Conn) -> Result<Counts, DbError> {
                  (SELECT COUNT(*) FROM (SELECT id FROM upstreams u
                       WHERE (SELECT i.status FROM number_imports i WHERE i.upstream_id = u.id
                              ORDER BY i.created_at DESC, i.id DESC LIMIT 1) = 'failed' LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT id FROM deck_imports WHERE status = 'held' LIMIT $1) AS one),
                  (SELECT COUNT(*) FROM (SELECT id FROM jobs WHERE dead_at IS NOT NULL LIMIT $1) AS one)"
         ),
         params![MAX_COUNT],

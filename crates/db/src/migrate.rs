@@ -104,6 +104,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0061_demo_data",
     "0062_portal_reads",
     "0063_rate_plans",
+    "0064_rate_sheets",
     "0065_call_disputes",
 ];
 

@@ -1,4 +1,4 @@
-//! Shared parts of CSV imports: status, errors, and a blocking reader of stored files.
+//! Shared parts of imports of tables: status, errors, and a blocking reader of stored files.
 //!
 //! An import is uploaded as a file, and a job reads it later on a thread of its own. It is applied as a whole or not at
 //! all; every error names its line and column.
@@ -27,17 +27,21 @@ text_enum! {
 /// Error in an imported file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ImportFault {
-    /// Line number in the file, counted from 1 with the header included.
+    /// Line number in the file, counted from 1 with the header included; in a workbook the row.
     pub line: u64,
     /// Name of the column; null when the error concerns the whole line.
     pub column: Option<String>,
+    /// Cell of a workbook, such as B7; null in CSV and when the error concerns the whole line.
+    #[serde(default)]
+    pub cell: Option<String>,
     /// What is wrong.
     pub reason: String,
 }
 
 impl From<sheet::Fault> for ImportFault {
     fn from(fault: sheet::Fault) -> Self {
-        ImportFault { line: fault.line, column: fault.column.map(str::to_owned), reason: fault.reason }
+        let column = fault.column.map(str::to_owned);
+        ImportFault { line: fault.line, column, cell: fault.cell, reason: fault.reason }
     }
 }
 

@@ -7,6 +7,7 @@
 //! - A row with a past date replaces the old price at the import. Before that it counts from its date on where the
 //!   prefix had no price. `effective_at` is the time since when it counts without a break.
 //! - A row with the offer that is in force continues it.
+//! - A row without an offer ends its prefix at its date, but not before the import.
 //! - [`Mode::Replace`]: a prefix that is not in the file ends at the earliest date in the file, but not before the
 //!   import. [`Mode::Merge`]: it stays as it is.
 //!
@@ -40,6 +41,22 @@ pub struct Changes {
     pub unchanged: u64,
 }
 
+/// The prefix whose price per minute rises most, in parts, with its prices in nanos.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SteepestRise {
+    pub prefix: Prefix,
+    pub from_nanos: i64,
+    pub to_nanos: i64,
+}
+
+impl SteepestRise {
+    /// Whether this rise is steeper: by parts, one from zero is the steepest.
+    fn is_steeper(&self, other: &SteepestRise) -> bool {
+        let parts = |rise: &SteepestRise, by: &SteepestRise| i128::from(rise.to_nanos) * i128::from(by.from_nanos);
+        parts(self, other) > parts(other, self)
+    }
+}
+
 /// Iterates over the entries of the new deck in order; after the last one, [`NextDeck::changes`] is complete.
 /// `previous` is empty for the first import. Both inputs must be in the order of [`Entry::sort_key`].
 pub fn apply_import<P>(previous: P, file: Vec<Entry>, mode: Mode, at: UnixMillis) -> NextDeck<P::IntoIter>
@@ -58,6 +75,7 @@ where
         file: file.into_iter().peekable(),
         ready: VecDeque::new(),
         changes: Changes::default(),
+        steepest: None,
     }
 }
 
@@ -73,6 +91,7 @@ pub struct NextDeck<P: Iterator<Item = Entry>> {
     file: Peekable<vec::IntoIter<Entry>>,
     ready: VecDeque<Entry>,
     changes: Changes,
+    steepest: Option<SteepestRise>,
 }
 
 impl<P: Iterator<Item = Entry>> NextDeck<P> {
@@ -87,12 +106,24 @@ impl<P: Iterator<Item = Entry>> NextDeck<P> {
         self.counts_from
     }
 
+    /// The steepest rise of a price so far; complete once the iterator is exhausted.
+    pub fn steepest_rise(&self) -> Option<SteepestRise> {
+        self.steepest
+    }
+
     fn import_prefix(&mut self, prefix: Prefix) {
         let old = take_prefix(&mut self.previous, prefix);
         let rows = take_prefix(&mut self.file, prefix);
         let before = offer_at(&old, self.settled).cloned();
         let new = self.next_entries(prefix, &old, &rows);
         let after = offer_at(&new, self.settled);
+        if let (Some(before), Some(after)) = (&before, after) {
+            let (from_nanos, to_nanos) = (before.rate.nanos_per_minute(), after.rate.nanos_per_minute());
+            let rise = SteepestRise { prefix, from_nanos, to_nanos };
+            if to_nanos > from_nanos && self.steepest.is_none_or(|steepest| rise.is_steeper(&steepest)) {
+                self.steepest = Some(rise);
+            }
+        }
         let counter = match (&before, after) {
             (None, None) => None,
             (Some(_), None) => Some(&mut self.changes.removed),

@@ -4,7 +4,7 @@
 //! to the same nano.
 //!
 //! ```text
-//!   CSV ── DeckCsv::read ──┐
+//!   CSV, XLSX ─ DeckSheet ─┐
 //!                          ├── apply_import ──> entries ── encode_leaves ──> bytes, stored ──> Deck ──┐
 //!   the previous deck ─────┘                                                                          ├──> Tariff
 //!                                               markup, exchange rate, active or not, up or down ─────┘
@@ -29,19 +29,23 @@ mod leaf;
 mod plan;
 mod prefix;
 mod rate;
+mod sheets;
 mod tariff;
 mod timeline;
 
-pub use csv::{DeckCsv, DeckCsvError, DeckCsvOptions, DeckCsvWriter};
+pub use csv::{Column as SheetColumn, DeckCsv, DeckCsvError, DeckCsvOptions, DeckCsvWriter};
 pub use deck::{Deck, DeckError};
 pub use diff::{Change, Difference, diff, in_force};
 pub use entry::{Country, Destination, Entry, Listing, Offer, Priced, UnixMillis};
 pub use factor::Ratio;
-pub use import::{Changes, Mode, NextDeck, apply_import};
+pub use import::{Changes, Mode, NextDeck, SteepestRise, apply_import};
 pub use increase::{Increase, increases};
 pub use leaf::{DeckTimes, Leaf, LeafError, decode_leaf, encode_leaves, read_leaf};
 pub use plan::{Plan, PlanBase, PlanError, PlanRule, PricedBy, RuleMatch, RulePrice};
 pub use prefix::{Prefix, PrefixError};
 pub use rate::{Rate, RateError, TooLarge};
-pub use sheet::{Fault, Faults};
+pub use sheet::{Column as NamedColumn, Fault, Faults};
+pub use sheets::{
+    DateFormat, DateFormatError, DeckSheet, MappingSource, ParsedRow, SheetFormat, SheetMapping, SheetPreview,
+};
 pub use tariff::{Candidate, DropReason, Routes, SellRate, Tariff, Upstream, UpstreamState};

@@ -52,6 +52,9 @@ impl<'r> Timeline<'r> {
     }
 
     fn push_back_dated(&mut self, row: &Entry, effective_at: UnixMillis) {
+        if row.offer.is_none() {
+            return self.end(effective_at);
+        }
         self.counts_from = self.counts_from.or(Some(effective_at));
         self.entries.push(Entry { effective_at, is_back_dated: true, ..row.clone() });
     }

@@ -5,16 +5,21 @@ use std::fmt;
 /// One fault and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// Line number from 1, as in a text editor; the first line of a row that spans several.
+    /// Line number from 1, as in a text editor; the first line of a row that spans several. In a workbook the row.
     pub line: u64,
     /// The name of the column; `None` if the fault is of the whole line.
     pub column: Option<&'static str>,
+    /// The cell of a workbook, such as `B7`.
+    pub cell: Option<String>,
     pub reason: String,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: ", self.line)?;
+        match &self.cell {
+            Some(cell) => write!(f, "cell {cell}: ")?,
+            None => write!(f, "line {}: ", self.line)?,
+        }
         if let Some(column) = self.column {
             write!(f, "{column} ")?;
         }
@@ -36,9 +41,13 @@ impl Faults {
     pub const MAX_KEPT: usize = 1000;
 
     pub fn add(&mut self, line: u64, column: Option<&'static str>, reason: impl Into<String>) {
+        self.push(Fault { line, column, cell: None, reason: reason.into() });
+    }
+
+    pub fn push(&mut self, fault: Fault) {
         self.count += 1;
         if self.first.len() < Faults::MAX_KEPT {
-            self.first.push(Fault { line, column, reason: reason.into() });
+            self.first.push(fault);
         }
     }
 

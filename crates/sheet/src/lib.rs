@@ -1,27 +1,36 @@
-//! Reads CSV files with a header, row by row, and writes CSV cells.
+//! Reads tables row by row, from CSV or from workbooks (XLSX), and writes CSV cells.
 //!
-//! The header names the columns, in any order and letter case; unknown columns are ignored. The delimiter is comma,
-//! semicolon or tab: the one that gives the most known columns. A byte order mark, quoted fields and CRLF are accepted.
-//! Parsing the cells is up to the caller.
+//! [`read`] reads CSV whose header names the columns, in any order and letter case; unknown columns are ignored. The
+//! delimiter is comma, semicolon or tab: the one that gives the most known columns. A byte order mark, quoted fields and
+//! CRLF are accepted. [`Book`] reads both formats, with a header that the caller has to find. Parsing the cells is up to
+//! the caller.
 //!
-//! A file is read to its end even if it has faults, so that all [`Faults`] are reported at once, by line.
+//! A file is read to its end even if it has faults, so that all [`Faults`] are reported at once, by line and cell.
 
+mod book;
 mod cell;
 mod faults;
 mod header;
+mod record;
 mod records;
 mod row;
+mod xlsx;
 
 use std::io::{self, BufReader, Read};
 
+pub use book::{Book, Format, OpenError, PEEKED_ROWS, Peeked, PeekedRow, Table};
 pub use cell::write_cell;
 pub use faults::{Fault, Faults};
-use header::{DELIMITERS, Layout, count_known};
-use records::{ReadError, Records};
+pub use header::Layout;
+use header::{DELIMITERS, count_known};
+pub use record::Kind;
+use records::{Delimited, ReadError, ReadRecords, Records};
 pub use row::Row;
+pub use xlsx::MAX_XLSX_BYTES;
 
 /// The columns that a caller knows.
 pub trait Column: Copy + PartialEq + 'static {
+    /// Those that a header may name.
     const ALL: &'static [Self];
 
     /// The name in the header.
@@ -46,34 +55,52 @@ pub fn read<C: Column>(
     mut progress: impl FnMut(u64),
 ) -> io::Result<bool> {
     let mut records = Records::new(BufReader::with_capacity(BUFFER_BYTES, source));
-    match read_rows(&mut records, max_rows, faults, &mut add, &mut progress) {
+    let done = match read_header::<C, _>(&mut records, faults) {
+        Ok(Some((delimiter, layout))) => {
+            let mut rows = Delimited { records, delimiter };
+            read_records(&mut rows, &layout, max_rows, faults, &mut add, &mut progress)
+        }
+        Ok(None) => Ok(false),
+        Err(error) => Err(error),
+    };
+    finish(done, faults)
+}
+
+/// Turns what ends a file early into a fault.
+fn finish(done: Result<bool, ReadError>, faults: &mut Faults) -> io::Result<bool> {
+    match done {
         Ok(is_complete) => Ok(is_complete),
         Err(ReadError::Io(error)) => Err(error),
-        Err(ReadError::Line(line, reason) | ReadError::Rest(line, reason)) => {
+        Err(ReadError::Line(line, reason)) => {
+            faults.add(line, None, reason);
+            Ok(false)
+        }
+        Err(ReadError::Rest(line, reason)) => {
             faults.add(line, None, reason);
             Ok(false)
         }
     }
 }
 
-fn read_rows<C: Column, R: io::BufRead>(
-    records: &mut Records<R>,
+fn read_records<C: Column>(
+    rows: &mut impl ReadRecords,
+    layout: &Layout<C>,
     max_rows: u64,
     faults: &mut Faults,
     add: &mut impl FnMut(&Row<'_, C>, &mut Faults),
     progress: &mut impl FnMut(u64),
 ) -> Result<bool, ReadError> {
-    let Some((delimiter, layout)) = read_header::<C, R>(records, faults)? else { return Ok(false) };
     let mut count = 0;
     loop {
-        match records.next(delimiter) {
+        match rows.next_record() {
             Ok(None) => break,
+            Ok(Some(record)) if layout.width == 0 && layout.is_blank(record) => continue,
             Ok(Some(record)) if count == max_rows => {
                 faults.add(record.line, None, format!("the file has more than {max_rows} rows"));
                 return Ok(false);
             }
             Ok(Some(record)) => {
-                if let Some(row) = Row::new(record, &layout, faults) {
+                if let Some(row) = Row::new(record, layout, faults) {
                     add(&row, faults);
                 }
             }
@@ -87,7 +114,7 @@ fn read_rows<C: Column, R: io::BufRead>(
     }
     progress(count);
     if count == 0 {
-        faults.add(records.line_count(), None, "the file has no rows");
+        faults.add(rows.last_line(), None, "the file has no rows");
     }
     Ok(true)
 }
@@ -100,7 +127,7 @@ fn read_header<C: Column, R: io::BufRead>(
     let [first, others @ ..] = DELIMITERS;
     let (mut delimiter, mut most) = match records.next(first) {
         Ok(Some(header)) => (first, count_known::<C>(header)),
-        Ok(None) => return Err(ReadError::Rest(1, "the file is empty")),
+        Ok(None) => return Err(ReadError::Rest(1, "the file is empty".into())),
         Err(ReadError::Line(..)) => (first, 0),
         Err(error) => return Err(error),
     };

@@ -4,11 +4,11 @@
 //! Lines end with LF or CRLF. A field that begins with a quote ends with one, may span lines, and escapes a quote by
 //! doubling it. A quote inside an unquoted field is an ordinary character.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
-use std::ops::Range;
 
-/// Maximum size of a record, over all its lines.
-const MAX_RECORD_BYTES: usize = 64 * 1024;
+use super::record::{MAX_RECORD_BYTES, Record};
+
 /// Maximum number of lines of a quoted field.
 const MAX_QUOTED_LINES: u64 = 64;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -20,15 +20,6 @@ pub struct Records<R> {
     record: Record,
 }
 
-/// The fields of one record, without their quotes.
-#[derive(Default)]
-pub struct Record {
-    pub line: u64,
-    raw: Vec<u8>,
-    text: Vec<u8>,
-    fields: Vec<Range<usize>>,
-}
-
 /// A record could not be read.
 #[derive(Debug)]
 pub enum ReadError {
@@ -36,7 +27,32 @@ pub enum ReadError {
     /// Line and reason. Reading can continue with the next line.
     Line(u64, &'static str),
     /// Line and reason. Reading cannot continue: it is unknown where the next record begins.
-    Rest(u64, &'static str),
+    Rest(u64, Cow<'static, str>),
+}
+
+/// Rows of a file, one after the other.
+pub trait ReadRecords {
+    /// The next record that is not blank.
+    fn next_record(&mut self) -> Result<Option<&Record>, ReadError>;
+
+    /// The line of the last record.
+    fn last_line(&self) -> u64;
+}
+
+/// CSV with a known delimiter.
+pub struct Delimited<R> {
+    pub records: Records<R>,
+    pub delimiter: u8,
+}
+
+impl<R: BufRead> ReadRecords for Delimited<R> {
+    fn next_record(&mut self) -> Result<Option<&Record>, ReadError> {
+        self.records.next(self.delimiter)
+    }
+
+    fn last_line(&self) -> u64 {
+        self.records.lines
+    }
 }
 
 impl<R: BufRead> Records<R> {
@@ -62,15 +78,13 @@ impl<R: BufRead> Records<R> {
         while !self.record.split(delimiter)? {
             self.record.raw.push(b'\n');
             if self.lines - self.record.line >= MAX_QUOTED_LINES || !self.read_line()? {
-                return Err(ReadError::Rest(self.record.line, "a quote is opened and not closed within 64 lines"));
+                return Err(ReadError::Rest(
+                    self.record.line,
+                    "a quote is opened and not closed within 64 lines".into(),
+                ));
             }
         }
         Ok(Some(&self.record))
-    }
-
-    /// Lines read so far.
-    pub fn line_count(&self) -> u64 {
-        self.lines
     }
 
     /// Splits the same record at another delimiter.
@@ -91,26 +105,13 @@ impl<R: BufRead> Records<R> {
             raw.pop_if(|byte| ended && *byte == b'\r');
         }
         if raw.len() > MAX_RECORD_BYTES {
-            return Err(ReadError::Rest(self.lines, "the row is longer than 65536 bytes"));
+            return Err(ReadError::Rest(self.lines, "the row is longer than 65536 bytes".into()));
         }
         Ok(read > 0)
     }
 }
 
 impl Record {
-    /// `None` if the record has fewer fields.
-    pub fn field(&self, index: usize) -> Option<&[u8]> {
-        self.text.get(self.fields.get(index)?.clone())
-    }
-
-    pub fn fields(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.fields.len()).filter_map(|index| self.field(index))
-    }
-
-    pub fn len(&self) -> usize {
-        self.fields.len()
-    }
-
     /// Splits the raw text into fields. Returns false if a quote is open, so that the record needs another line.
     fn split(&mut self, delimiter: u8) -> Result<bool, ReadError> {
         self.text.clear();

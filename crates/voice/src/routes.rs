@@ -148,11 +148,32 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("upstream.remove").idempotent().problems(&[ResourceInUse])
             .under(tags::UPSTREAMS),
         post("/admin/upstreams/{id}/rates/import", decks::import, "importRateDeck", "Import rate deck")
-            .about("Queues the import of a rate deck from the CSV body or, without a body, from `rate_import_url`. \
-                    Poll `GET /admin/upstreams/{id}/imports/{import_id}`; a deck with any error changes nothing. \
-                    Admins only.")
+            .about("Queues the import of a rate deck from the body (CSV, XLSX, or a form with `file` and `mapping`) or, \
+                    without a body, from `rate_import_url`; it is read by the upstream's sheet mapping. Poll `GET \
+                    /admin/upstreams/{id}/imports/{import_id}`; a deck with any error changes nothing. Admins only.")
             .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("deck.import").idempotent().problems(&[StateConflict])
             .under(tags::UPSTREAMS),
+        post("/admin/upstreams/{id}/rates/preview", decks::preview, "previewRateSheet", "Preview rate sheet")
+            .about("Reads a rate sheet as an import would, by the `mapping` of the form, the saved one, our own header, or \
+                    else one that the header suggests. Returns the mapping, the first 20 rates and all errors; nothing is \
+                    stored. Admins only.")
+            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("deck.preview").under(tags::UPSTREAMS),
+        get("/admin/upstreams/{id}/sheet-mapping", decks::show_mapping, "getSheetMapping", "Get sheet mapping")
+            .about("Returns how the rate sheets of an upstream are laid out; 404 if no mapping was saved. Open to the team \
+                    (admin or support).")
+            .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).under(tags::UPSTREAMS),
+        put("/admin/upstreams/{id}/sheet-mapping", decks::save_mapping, "setSheetMapping", "Set sheet mapping")
+            .about("Sets how the rate sheets of an upstream are laid out, for uploads, pulls and the command line. Files \
+                    with our own header need none. Admins only.")
+            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("sheet_mapping.update").under(tags::UPSTREAMS),
+        get("/admin/upstreams/{id}/hold-policy", decks::show_policy, "getHoldPolicy", "Get hold policy")
+            .about("Returns which rate deck imports of an upstream wait for a decision. Open to the team (admin or \
+                    support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
+        put("/admin/upstreams/{id}/hold-policy", decks::save_policy, "setHoldPolicy", "Set hold policy")
+            .about("Sets when rate deck imports of an upstream are held: too many prefixes change, a rate rises too much, \
+                    or destinations would be sold below cost. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("hold_policy.update").under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}/imports", decks::list, "listRateDeckImports", "List rate deck imports")
             .about("Lists the rate deck imports of an upstream without their errors, newest first. Open to the team \
                     (admin or support).")
@@ -161,6 +182,18 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns the progress and result of a rate deck import with its first 1000 errors. Open to the team \
                     (admin or support).")
             .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).under(tags::UPSTREAMS),
+        get("/admin/upstreams/{id}/imports/{import_id}/impact", decks::show_impact, "getRateDeckImpact", "Get impact of rate deck import")
+            .about("Returns how many prefixes an import changes and, by the calls of the 30 days before it, the change of \
+                    cost and the destinations and customers that would be sold below cost; also of a dry run. Open to \
+                    the team (admin or support).")
+            .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).problems(&[StateConflict]).under(tags::UPSTREAMS),
+        post("/admin/upstreams/{id}/imports/{import_id}/apply", decks::apply, "applyRateDeckImport", "Apply held rate deck import")
+            .about("Queues a held import again, to be applied to the deck in force by then. Poll `GET \
+                    /admin/upstreams/{id}/imports/{import_id}`. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("deck.apply").problems(&[StateConflict]).under(tags::UPSTREAMS),
+        post("/admin/upstreams/{id}/imports/{import_id}/reject", decks::reject, "rejectRateDeckImport", "Reject held rate deck import")
+            .about("Rejects a held import; the deck in force stays. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("deck.reject").problems(&[StateConflict]).under(tags::UPSTREAMS),
         get("/admin/rates", rates::list_all, "listUpstreamRates", "List upstream rates")
             .about("Lists what upstreams charge, by prefix. With `q` a page can be short or empty and still have a \
                     `next_cursor`. Open to the team (admin or support).")

@@ -9,7 +9,6 @@ use serde_json::Value;
 use super::{audit_command, print_line};
 use api::problem::Code;
 use db::DbError;
-use identity::imports::ImportStatus;
 use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::outside;
@@ -70,7 +69,7 @@ pub async fn import_rates(
         runner.settle().await?;
         let found = decks::report(&mut *app.db.read().await?, upstream, id).await?;
         let import = found.ok_or("the import was deleted")?;
-        if matches!(import.status, ImportStatus::Completed | ImportStatus::Failed) {
+        if import.status.is_ended() {
             break import;
         }
         tokio::time::sleep(IMPORT_POLL).await;
@@ -82,14 +81,20 @@ pub async fn import_rates(
 pub fn print_import(import: &Value) -> Result<(), StartError> {
     for fault in import["errors"].as_array().into_iter().flatten() {
         let column = fault["column"].as_str().map(|column| format!("{column} ")).unwrap_or_default();
-        print_line(&format!("line {}: {column}{}", fault["line"], fault["reason"].as_str().unwrap_or_default()));
+        let place = fault["cell"].as_str().map_or(format!("line {}", fault["line"]), |cell| format!("cell {cell}"));
+        print_line(&format!("{place}: {column}{}", fault["reason"].as_str().unwrap_or_default()));
     }
     if import["status"] == "failed" {
         let reason = import["reason"].as_str().map(str::to_owned);
         let reason = reason.unwrap_or_else(|| format!("the file has {} errors", import["error_count"]));
         return Err(format!("{reason}; nothing was changed").into());
     }
-    let verb = if import["dry_run"] == true { "Would import" } else { "Imported" };
+    let verb = match (import["status"].as_str(), import["dry_run"] == true) {
+        (Some("rejected"), _) => return Err("the import was rejected; nothing was changed".into()),
+        (Some("held"), _) => "Held, waits for a decision:",
+        (_, true) => "Would import",
+        (_, false) => "Imported",
+    };
     print_line(&format!(
         "{verb} {} rows: {} added, {} removed, {} increased, {} decreased.",
         import["rows_done"], import["added"], import["removed"], import["increased"], import["decreased"]

@@ -76,13 +76,14 @@ impl Remote {
         let deck = tokio::fs::read(file).await.map_err(|error| format!("{}: {error}", file.display()))?;
         let mode = if merge { "merge" } else { "replace" };
         let path = format!("/v1/admin/upstreams/{upstream}/rates/import?mode={mode}&dry_run={dry_run}");
-        let request = self.request(Method::POST, &path).header("content-type", "text/csv").body(deck);
+        let content_type = if deck.starts_with(b"PK") { api::sheet::XLSX } else { "text/csv" };
+        let request = self.request(Method::POST, &path).header("content-type", content_type).body(deck);
         let queued = self.send(request.header("idempotency-key", idempotency_key().to_string())).await?;
         let id = queued["id"].as_str().ok_or("the service answered without an import")?;
         let path = format!("/v1/admin/upstreams/{upstream}/imports/{id}");
         loop {
             let import = self.send(self.request(Method::GET, &path)).await?;
-            if matches!(import["status"].as_str(), Some("completed" | "failed")) {
+            if matches!(import["status"].as_str(), Some("completed" | "failed" | "held" | "rejected")) {
                 return print_import(&import);
             }
             tokio::time::sleep(IMPORT_POLL).await;

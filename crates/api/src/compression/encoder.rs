@@ -24,15 +24,15 @@ pub enum Level {
 }
 
 pub enum Encoder {
-    Gzip(GzEncoder<Vec<u8>>),
+    Gzip(Box<GzEncoder<Vec<u8>>>),
     Brotli(Box<CompressorWriter<Vec<u8>>>),
 }
 
 impl Encoder {
     pub fn new(coding: Coding, level: Level) -> Encoder {
         match (coding, level) {
-            (Coding::Gzip, Level::Quick) => Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::new(3))),
-            (Coding::Gzip, Level::Best) => Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::best())),
+            (Coding::Gzip, Level::Quick) => gzip(Compression::new(3)),
+            (Coding::Gzip, Level::Best) => gzip(Compression::best()),
             (Coding::Brotli, Level::Quick) => brotli(3, QUICK_WINDOW),
             (Coding::Brotli, Level::Best) => brotli(9, BEST_WINDOW),
         }
@@ -61,6 +61,10 @@ impl Encoder {
             Encoder::Brotli(encoder) => Ok(encoder.into_inner().into()),
         }
     }
+}
+
+fn gzip(level: Compression) -> Encoder {
+    Encoder::Gzip(Box::new(GzEncoder::new(Vec::new(), level)))
 }
 
 fn brotli(quality: u32, window: u32) -> Encoder {

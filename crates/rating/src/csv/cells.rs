@@ -61,12 +61,19 @@ pub fn seconds(cell: &str, min: u16, reason: &'static str) -> Result<u16, &'stat
     seconds.ok_or(reason)
 }
 
+pub const NO_TIMESTAMP: &str = "must be a date such as 2030-01-31 or a timestamp such as 2030-01-31T12:00:00Z";
+
 /// An RFC 3339 timestamp, or a date, which means midnight UTC.
 pub fn timestamp(cell: &str) -> Result<UnixMillis, &'static str> {
     let date = || cell.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     let is_date = cell.len() == "2030-01-01".len();
     let timestamp = if is_date { date() } else { cell.parse::<Timestamp>().ok() };
-    timestamp
-        .map(Timestamp::as_millisecond)
-        .ok_or("must be a date such as 2030-01-31 or a timestamp such as 2030-01-31T12:00:00Z")
+    timestamp.map(Timestamp::as_millisecond).ok_or(NO_TIMESTAMP)
+}
+
+/// Minimum and increment in seconds, such as `60/1`; one number means both.
+pub fn increments(cell: &str) -> Result<(u16, u16), &'static str> {
+    const NO_INCREMENTS: &str = "must be minimum and increment such as 60/1, up to 3600 seconds";
+    let (minimum, increment) = cell.split_once(['/', '+', ':', '-']).unwrap_or((cell, cell));
+    Ok((seconds(minimum.trim(), 0, NO_INCREMENTS)?, seconds(increment.trim(), 1, NO_INCREMENTS)?))
 }

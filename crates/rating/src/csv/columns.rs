@@ -1,5 +1,6 @@
 //! The columns of a deck; the table is in the parent module.
 
+/// A column of a deck, or one that only a [mapping](crate::SheetMapping) can name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Column {
     Prefix,
@@ -10,6 +11,29 @@ pub enum Column {
     Increment,
     Minimum,
     EffectiveAt,
+    /// Digits after those of the column `prefix`.
+    AreaCode,
+    /// Minimum and increment in one cell, such as `60/60`.
+    Increments,
+    /// Whether the row is new, changed or closed.
+    Change,
+}
+
+impl Column {
+    /// All columns that a mapping can name.
+    pub const MAPPED: &'static [Column] = &[
+        Column::Prefix,
+        Column::AreaCode,
+        Column::Destination,
+        Column::Country,
+        Column::Rate,
+        Column::ConnectFee,
+        Column::Increments,
+        Column::Increment,
+        Column::Minimum,
+        Column::EffectiveAt,
+        Column::Change,
+    ];
 }
 
 impl sheet::Column for Column {
@@ -34,6 +58,9 @@ impl sheet::Column for Column {
             Column::Increment => "billing_increment_seconds",
             Column::Minimum => "minimum_seconds",
             Column::EffectiveAt => "effective_at",
+            Column::AreaCode => "area_code",
+            Column::Increments => "increments",
+            Column::Change => "change",
         }
     }
 

@@ -15,7 +15,7 @@
 //!
 //! A file with any fault is rejected as a whole; every fault is reported by line.
 
-mod cells;
+pub mod cells;
 mod columns;
 mod rows;
 mod write;
@@ -23,13 +23,14 @@ mod write;
 use std::fmt;
 use std::io::{self, Read};
 
-use rows::Rows;
+pub use columns::Column;
+pub use rows::Rows;
 use sheet::Faults;
 pub use write::DeckCsvWriter;
 
 use crate::{Country, Entry, UnixMillis};
 
-/// The rows of a valid file, in the order of [`Entry::sort_key`]. Each has an offer.
+/// The rows of a valid file, in the order of [`Entry::sort_key`]. Each has an offer, unless it withdraws its prefix.
 #[derive(Debug)]
 pub struct DeckCsv {
     pub entries: Vec<Entry>,
@@ -39,6 +40,8 @@ pub struct DeckCsv {
 #[derive(Debug)]
 pub enum DeckCsvError {
     Io(io::Error),
+    /// The file is not what it should be; the sentence says why.
+    Refused(String),
     Faults(Faults),
 }
 
@@ -46,6 +49,7 @@ impl fmt::Display for DeckCsvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DeckCsvError::Io(error) => write!(f, "the file cannot be read: {error}"),
+            DeckCsvError::Refused(reason) => f.write_str(reason),
             DeckCsvError::Faults(faults) => match faults.first.first() {
                 Some(first) => write!(f, "the file has faults ({}), first: {first}", faults.count),
                 None => write!(f, "the file has faults ({})", faults.count),
@@ -75,10 +79,15 @@ impl DeckCsv {
         progress: impl FnMut(u64),
     ) -> Result<DeckCsv, DeckCsvError> {
         let mut faults = Faults::default();
-        let mut rows = Rows::new(options);
-        let add = |row: &sheet::Row<'_, columns::Column>, faults: &mut Faults| rows.add(row, faults);
+        let mut rows = Rows::new(options, None);
+        let add = |row: &sheet::Row<'_, Column>, faults: &mut Faults| rows.add(row, faults);
         let is_complete =
             sheet::read(source, DeckCsv::MAX_ROWS, &mut faults, add, progress).map_err(DeckCsvError::Io)?;
+        DeckCsv::collect(rows, is_complete, faults)
+    }
+
+    /// The rows of a file that was read, if it has no faults.
+    pub(crate) fn collect(rows: Rows<'_>, is_complete: bool, mut faults: Faults) -> Result<DeckCsv, DeckCsvError> {
         // Duplicates are only reported if the whole file was read.
         let entries = if is_complete { rows.finish(&mut faults) } else { Vec::new() };
         if faults.count == 0 { Ok(DeckCsv { entries }) } else { Err(DeckCsvError::Faults(faults.sorted_by_line())) }

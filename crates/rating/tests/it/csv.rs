@@ -143,7 +143,8 @@ fn all_faults_are_counted_and_the_first_thousand_kept() {
     let file = with("country", "XX") + &"x,y,XX,1,,,,\n".repeat(2000);
     let faults = faults(file);
     assert_eq!((faults.count, faults.first.len()), (4001, Faults::MAX_KEPT));
-    assert_eq!(faults.first[1], Fault { line: 3, column: Some("prefix"), reason: "must be 1 to 15 digits".to_owned() });
+    let expected = Fault { line: 3, column: Some("prefix"), cell: None, reason: "must be 1 to 15 digits".to_owned() };
+    assert_eq!(faults.first[1], expected);
 }
 
 #[test]

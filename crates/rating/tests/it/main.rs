@@ -12,4 +12,5 @@ mod prefixes;
 mod prices;
 mod routes;
 mod samples;
+mod sheets;
 mod tariffs;

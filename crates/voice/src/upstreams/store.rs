@@ -155,6 +155,8 @@ pub async fn is_in_use(conn: &mut Conn, id: UpstreamId) -> Result<bool, DbError>
 /// Deletes an unused upstream and its failed imports.
 pub async fn delete(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM deck_imports WHERE upstream_id = $1"), params![id]).await?;
+    conn.exec(sql!("DELETE FROM sheet_mappings WHERE upstream_id = $1"), params![id]).await?;
+    conn.exec(sql!("DELETE FROM hold_policies WHERE upstream_id = $1"), params![id]).await?;
     conn.exec(sql!("DELETE FROM upstreams WHERE id = $1"), params![id]).await?;
     Ok(())
 }

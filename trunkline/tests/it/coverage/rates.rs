@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use serde_json::json;
+use reqwest::Method;
+use serde_json::{Value, json};
 use values::Role;
 
 use super::examples::{Preparation, Request, bodiless, request};
@@ -40,6 +41,35 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let upstream = create_upstream(&admin, upstream_body()).await;
         let report = import_deck(world, &admin, &upstream, "", DECK).await;
         bodiless(admin, &format!("/admin/upstreams/{upstream}/imports/{}", report["id"].as_str().unwrap()))
+    })),
+    ("POST", "/admin/upstreams/{id}/rates/preview", |world| Box::pin(async move {
+        Request { table: Some(DECK.to_owned()), ..of_upstream(world, "/rates/preview").await }
+    })),
+    ("GET", "/admin/upstreams/{id}/sheet-mapping", |world| Box::pin(async move {
+        let request = of_upstream(world, "/sheet-mapping").await;
+        request.caller.call(Method::PUT, &request.path, Some(sheet_mapping())).await.ok();
+        request
+    })),
+    ("PUT", "/admin/upstreams/{id}/sheet-mapping", |world| Box::pin(async move {
+        Request { body: Some(sheet_mapping()), ..of_upstream(world, "/sheet-mapping").await }
+    })),
+    ("GET", "/admin/upstreams/{id}/hold-policy", |world| Box::pin(async move {
+        of_upstream(world, "/hold-policy").await
+    })),
+    ("PUT", "/admin/upstreams/{id}/hold-policy", |world| Box::pin(async move {
+        Request { body: Some(json!({"changed_percent": 20, "increase_percent": 50, "below_cost": true})), ..of_upstream(world, "/hold-policy").await }
+    })),
+    ("GET", "/admin/upstreams/{id}/imports/{import_id}/impact", |world| Box::pin(async move {
+        let admin = world.minted(Role::Admin).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        let report = import_deck(world, &admin, &upstream, "", DECK).await;
+        bodiless(admin, &format!("/admin/upstreams/{upstream}/imports/{}/impact", report["id"].as_str().unwrap()))
+    })),
+    ("POST", "/admin/upstreams/{id}/imports/{import_id}/apply", |world| Box::pin(async move {
+        held(world, "apply").await
+    })),
+    ("POST", "/admin/upstreams/{id}/imports/{import_id}/reject", |world| Box::pin(async move {
+        held(world, "reject").await
     })),
     ("GET", "/rates/lookup", |world| Box::pin(async move {
         priced(world, Role::Customer, "/rates/lookup?number=%2B31201234567").await
@@ -97,6 +127,25 @@ async fn of_upstream(world: &World, rest: &str) -> Request {
     wanted["rate_import_url"] = json!("https://127.0.0.1/rates.csv");
     let upstream = create_upstream(&admin, wanted).await;
     bodiless(admin, &format!("/admin/upstreams/{upstream}{rest}"))
+}
+
+fn sheet_mapping() -> Value {
+    json!({
+        "columns": {"prefix": "Dial Code", "destination_name": "Destination", "rate_per_minute": "Rate"},
+        "date_format": "DD/MM/YYYY",
+    })
+}
+
+/// A decision about an import that is held.
+async fn held(world: &World, decision: &str) -> Request {
+    let admin = world.minted(Role::Admin).await;
+    let upstream = create_upstream(&admin, upstream_body()).await;
+    import_deck(world, &admin, &upstream, "", DECK).await;
+    let policy = json!({"changed_percent": 0, "increase_percent": null});
+    admin.call(Method::PUT, &format!("/admin/upstreams/{upstream}/hold-policy"), Some(policy)).await.ok();
+    let report = import_deck(world, &admin, &upstream, "", &DECK.replace("0.0045", "0.005")).await;
+    assert_eq!(report["status"], "held", "{report}");
+    bodiless(admin, &format!("/admin/upstreams/{upstream}/imports/{}/{decision}", report["id"].as_str().unwrap()))
 }
 
 async fn priced(world: &World, role: Role, path: &str) -> Request {

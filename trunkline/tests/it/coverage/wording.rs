@@ -11,7 +11,8 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 51] = [
+const VERBS: [&str; 53] = [
+    "Apply",
     "Approve",
     "Cancel",
     "Change",
@@ -36,6 +37,7 @@ const VERBS: [&str; 51] = [
     "List",
     "Look up",
     "Mark",
+    "Preview",
     "Reactivate",
     "Receive",
     "Redeem",

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod hold;
 mod killed;
 mod pull;
+mod sheets;
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use rating::{
-    Changes, DeckCsv, DeckCsvError, DeckCsvOptions, DeckTimes, Leaf, Mode, UnixMillis, apply_import, encode_leaves,
-    read_leaf,
+    Changes, Deck, DeckCsvError, DeckCsvOptions, DeckSheet, DeckTimes, Leaf, Mode, SheetMapping, SteepestRise,
+    UnixMillis, apply_import, encode_leaves, read_leaf,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::sheets::is_country;
 use super::store::Outcome;
 use super::types::ImportMode;
 use identity::imports;
 use platform::outside::files::Content;
-use values::Country;
 
 /// Leaves that may wait to be stored.
 const MAX_WAITING_LEAVES: usize = 16;
@@ -28,7 +28,11 @@ pub struct Plan {
     /// The deck in force.
     pub before: Option<(DeckTimes, Vec<Vec<u8>>)>,
     pub mode: ImportMode,
+    /// How the file is laid out, unless it has our own header.
+    pub mapping: Option<SheetMapping>,
     pub at: UnixMillis,
+    /// Whether the whole deck is needed, to compare it with the one in force.
+    pub wants_deck: bool,
     /// Rows read so far, to show progress.
     pub rows: Arc<AtomicI64>,
 }
@@ -41,6 +45,10 @@ pub struct Building {
 
 pub struct BuiltDeck {
     pub outcome: Outcome,
+    pub changes: Changes,
+    pub steepest: Option<SteepestRise>,
+    /// If it is wanted.
+    pub deck: Option<Deck>,
     pub prefixes: i64,
     /// When the first back-dated rate begins to count.
     pub counts_from: Option<UnixMillis>,
@@ -66,10 +74,10 @@ pub fn build(plan: Plan, content: Content, keep: bool) -> Building {
 }
 
 fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) -> Result<BuiltDeck, BuildError> {
-    let is_country = |country: rating::Country| country.as_str().parse::<Country>().is_ok();
     let options = DeckCsvOptions { now: plan.at, is_country: &is_country };
     let progress = |rows: u64| plan.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Ordering::Relaxed);
-    let csv = DeckCsv::read(source, &options, progress).map_err(|bad| build_error(bad, plan))?;
+    let read = DeckSheet::read(source, plan.mapping.as_ref(), &options, progress);
+    let csv = read.map_err(|bad| build_error(bad, plan))?;
     let settled = csv.entries.iter().map(|entry| entry.effective_at).fold(plan.at, UnixMillis::max);
     let mode = match plan.mode {
         ImportMode::Replace => Mode::Replace,
@@ -79,22 +87,25 @@ fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) 
     let leaves = plan.before.iter().flat_map(|(times, leaves)| leaves.iter().map(|leaf| (*times, leaf)));
     let before = leaves.map_while(|(times, leaf)| read_leaf(leaf, times).map_err(|error| corrupt.set(error)).ok());
     let mut entries = apply_import(before.flatten(), csv.entries, mode, plan.at);
-    let mut prefixes = 0;
-    match sink {
-        None => entries.by_ref().for_each(drop),
-        Some(sink) => {
-            for leaf in encode_leaves(entries.by_ref()) {
-                let leaf = leaf.map_err(|bad| BuildError::Failed(bad.to_string()))?;
-                prefixes += i64::from(leaf.prefixes);
-                sink.blocking_send(leaf).map_err(|_| BuildError::Abandoned)?;
-            }
+    let (mut prefixes, mut kept) = (0, Vec::new());
+    for leaf in encode_leaves(entries.by_ref()) {
+        let leaf = leaf.map_err(|bad| BuildError::Failed(bad.to_string()))?;
+        prefixes += i64::from(leaf.prefixes);
+        if plan.wants_deck {
+            kept.push(leaf.body.clone());
+        }
+        if let Some(sink) = &sink {
+            sink.blocking_send(leaf).map_err(|_| BuildError::Abandoned)?;
         }
     }
     if let Some(error) = corrupt.get() {
         return Err(BuildError::Failed(format!("the deck in force: {error}")));
     }
-    let (changes, counts_from) = (entries.changes(), entries.counts_from());
-    Ok(BuiltDeck { outcome: outcome_of(changes, plan), prefixes, counts_from, settled })
+    let times = DeckTimes { made_at: plan.at, in_force_at: plan.at };
+    let deck = plan.wants_deck.then(|| Deck::from_leaves(kept, times)).transpose();
+    let deck = deck.map_err(|bad| BuildError::Failed(bad.to_string()))?;
+    let (changes, steepest, counts_from) = (entries.changes(), entries.steepest_rise(), entries.counts_from());
+    Ok(BuiltDeck { outcome: outcome_of(changes, plan), changes, steepest, deck, prefixes, counts_from, settled })
 }
 
 fn outcome_of(changes: Changes, plan: &Plan) -> Outcome {
@@ -114,6 +125,7 @@ fn outcome_of(changes: Changes, plan: &Plan) -> Outcome {
 fn build_error(bad: DeckCsvError, plan: &Plan) -> BuildError {
     match bad {
         DeckCsvError::Io(error) => BuildError::Failed(format!("the file cannot be read: {error}")),
+        DeckCsvError::Refused(reason) => BuildError::Failed(reason),
         DeckCsvError::Faults(faults) => BuildError::Faults(Outcome {
             rows: plan.rows.load(Ordering::Relaxed),
             total: Some(plan.rows.load(Ordering::Relaxed)),

@@ -5,36 +5,45 @@
 //! stores it leaf by leaf where no reader sees it, and brings it into force in one short transaction. After any
 //! failure before that the old deck stays in force, and the import has the reason.
 //!
-//! - `build`: from a file to the leaves of a deck · `pull`: from a URL to a file
-//! - `run`: the job · `announce`: notifies customers · `types`, `store`: the imports
+//! - `build`: from a file to the leaves of a deck · `pull`: from a URL to a file · `sheets`: how files are laid out
+//! - `run`: the job · `impact`: what an import changes · `hold`: imports that wait for a decision
+//! - `announce`: notifies customers · `types`, `store`: the imports
 
 mod announce;
 mod build;
+mod hold;
+mod impact;
 mod pull;
 mod run;
+mod sheets;
 mod store;
 mod types;
 
 pub use announce::{ANNOUNCE, announce_job};
+pub use hold::{apply, reject, save_policy, show_policy};
+pub use impact::show as show_impact;
 pub use pull::{PULL_DUE, pull_due_job};
 pub use run::{IMPORT, import_job};
+pub use sheets::{preview, save_mapping, show_mapping};
 pub use store::{ImportRow, names_file};
-pub use types::{DeckImport, DeckImportId, ImportMode};
+pub use types::{DeckImport, DeckImportId, DeckImportStatus, ImportMode};
 
+use futures_util::TryStreamExt;
 use serde_json::json;
 
 use crate::upstreams;
 use api::answer::{Accepted, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
-use api::csv::OptionalTable;
 use api::input::{Path, PathPair, Query};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
+use api::sheet::OptionalSheet;
 use db::{Conn, DbError, Entropy};
 use identity::imports::rows_of;
 use platform::app::App;
 use platform::jobs;
-use platform::outside::files::{StoredFile, pieces};
+use platform::outside::files::{FilesError, Received, StoredFile, pieces};
+use sheets::SheetMapping;
 use types::ImportQuery;
 use values::UpstreamId;
 
@@ -46,19 +55,20 @@ pub async fn import(
     ctx: RequestCtx,
     Path(upstream): Path<UpstreamId>,
     Query(query): Query<ImportQuery>,
-    OptionalTable(table): OptionalTable,
+    OptionalSheet(sheet): OptionalSheet<SheetMapping>,
 ) -> Result<Committed<Accepted<DeckImport>>, Problem> {
     let row = upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
-    if table.is_none() && row.rate_import_url.is_none() {
-        let detail = "The upstream has no rate_import_url. Upload the deck as text/csv, or set the URL first.";
+    if sheet.is_none() && row.rate_import_url.is_none() {
+        let detail = "The upstream has no rate_import_url. Upload the deck as CSV or XLSX, or set the URL first.";
         return Err(Problem::state_conflict(detail));
     }
     let id = ctx.new_id();
     let mode = query.mode.unwrap_or(ImportMode::Replace);
     let mut new = ImportRow::queued(id, upstream, mode, query.dry_run, ctx.now);
-    if let Some(table) = table {
-        new.rows_total = Some(rows_of(table.lines));
-        let StoredFile { hash, .. } = table.file.store().await?;
+    if let Some(sheet) = sheet {
+        new.rows_total = estimated_rows(&sheet.file, sheet.lines).await?;
+        new.mapping = sheet.mapping.map(|it| serde_json::to_string(&it)).transpose().map_err(Problem::internal)?;
+        let StoredFile { hash, .. } = sheet.file.store().await?;
         new.content_hash = Some(hash);
     }
     ctx.audit_note("upstream_id", upstream.to_string());
@@ -77,6 +87,13 @@ pub async fn import(
         })
     })
     .await
+}
+
+/// Rows of a CSV file with this many lines; the rows of a workbook are not known before it is read.
+async fn estimated_rows(file: &Received, lines: u64) -> Result<Option<i64>, FilesError> {
+    let first = file.content().await?.try_next().await?;
+    let is_workbook = first.is_some_and(|piece| piece.starts_with(b"PK"));
+    Ok((!is_workbook).then(|| rows_of(lines)))
 }
 
 /// Stores a queued import and enqueues its job.
@@ -132,7 +149,7 @@ pub async fn prepare(
     upstreams::find(&mut *app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
     let (received, lines) = pull::receive_file(&app.files, pieces(file)).await?;
     let mut new = ImportRow::queued(DeckImportId::new(Entropy.uuid(now)), upstream, mode, dry_run, now);
-    new.rows_total = Some(rows_of(lines));
+    new.rows_total = estimated_rows(&received, lines).await?;
     new.content_hash = Some(received.store().await?.hash);
     Ok(new)
 }

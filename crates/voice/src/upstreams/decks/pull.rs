@@ -6,13 +6,12 @@ use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt};
 use serde_json::Value;
 
-use super::queue;
 use super::store::{self, ImportRow};
 use super::types::{DeckImportId, ImportMode};
+use super::{estimated_rows, queue};
 use crate::upstreams::{self, UpstreamRow};
 use api::csv::{Lines, MAX_TABLE_BYTES};
 use db::{Conn, DbError, Entropy};
-use identity::imports::rows_of;
 use platform::app::App;
 use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::outside::fetch::Fetched;
@@ -47,8 +46,9 @@ pub async fn pull(app: &App, import: DeckImportId, upstream: &UpstreamRow) -> Re
     if upstream.pulled_hash == Some(received.stored_as().hash) {
         return Ok(Pulled::Unchanged);
     }
+    let rows = estimated_rows(&received, lines).await.map_err(|error| error.to_string())?;
     let hash = received.store().await.map_err(|error| error.to_string())?.hash;
-    let file = (import, hash, etag.clone(), rows_of(lines));
+    let file = (import, hash, etag.clone(), rows);
     let updated = app.db.tx(file, |conn, (import, hash, etag, rows)| {
         Box::pin(store::set_file(conn, *import, *hash, etag.as_deref(), *rows))
     });

@@ -2,7 +2,7 @@
 //!
 //! A job runs the oldest queued import of the upstream unless another is running, and enqueues a job for the next one.
 //! After a crash the retried job finds the import that it had begun and fails it: its unfinished deck is deleted, and
-//! the old deck stays in force.
+//! the old deck stays in force. An import that the upstream's policy holds ends without a deck.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -16,13 +16,15 @@ use uuid::Uuid;
 
 use super::announce::Announcement;
 use super::build::{BuildError, Building, BuiltDeck, Plan, build};
-use super::enqueue;
+use super::impact::{Impact, Traffic};
 use super::pull::{Pulled, pull};
+use super::sheets::{SheetMapping, saved_mapping};
 use super::store::{self, ImportRow, Outcome};
-use super::types::DeckImportId;
-use crate::{cdrs, upstreams};
+use super::types::{DeckImportId, DeckImportStatus};
+use super::{enqueue, hold};
+use crate::cdrs;
+use crate::upstreams::{self, UpstreamRow};
 use db::{Conn, DbError, Entropy};
-use identity::imports::ImportStatus;
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::ContentHash;
@@ -74,8 +76,8 @@ async fn begin(
     if let Some(lost) = store::interrupted(conn, upstream, context.job.id).await? {
         let reason = Some("the service stopped while the import ran; nothing has changed".to_owned());
         let outcome = Outcome { rows: lost.rows_done, reason, ..Outcome::default() };
-        store::end(conn, lost.id, ImportStatus::Failed, &outcome).await?;
-        record_metrics(conn, &lost, ImportStatus::Failed, &outcome);
+        store::end(conn, lost.id, DeckImportStatus::Failed, &outcome).await?;
+        record_metrics(conn, &lost, DeckImportStatus::Failed, &outcome);
         if let Some(deck) = lost.deck_id {
             tariff::delete_unfinished_deck(conn, deck).await?;
         }
@@ -85,7 +87,7 @@ async fn begin(
 
 /// How an import ended, and the deck that it built.
 struct End {
-    status: ImportStatus,
+    status: DeckImportStatus,
     outcome: Outcome,
     deck: Option<NewDeck>,
     /// Hash and ETag of the pulled file; none for an upload.
@@ -102,11 +104,11 @@ struct NewDeck {
 
 impl End {
     fn completed(outcome: Outcome) -> End {
-        End { status: ImportStatus::Completed, outcome, deck: None, pulled: None }
+        End { status: DeckImportStatus::Completed, outcome, deck: None, pulled: None }
     }
 
     fn failed(outcome: Outcome) -> End {
-        End { status: ImportStatus::Failed, outcome, deck: None, pulled: None }
+        End { status: DeckImportStatus::Failed, outcome, deck: None, pulled: None }
     }
 }
 
@@ -122,6 +124,7 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
             Pulled::File { hash, etag } => (hash, Some((hash, etag))),
         },
     };
+    let mapping = mapping_of(app, import).await.map_err(failed)?;
     let content = app.files.open_read(&hash).await.map_err(|error| error.to_string())?;
     let (_, content) = content.ok_or("the file is missing")?;
     let before = match upstream.deck_id {
@@ -130,15 +133,36 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
     };
     let rows = Arc::new(AtomicI64::new(0));
     let now = context.clock.now();
-    let plan = Plan { before, mode: import.mode, at: now.millis(), rows: rows.clone() };
+    let traffic = Traffic::load(app, upstream.id, now).await.map_err(failed)?;
+    let (mapping, wants_deck) = (mapping.map(|mapping| mapping.rules()), !traffic.is_empty());
+    let plan = Plan { before, mode: import.mode, mapping, at: now.millis(), wants_deck, rows: rows.clone() };
     let building = build(plan, content, !import.dry_run);
-    match store_deck(context, import, building, now, &rows).await? {
-        Ok((built, deck)) => {
-            let BuiltDeck { outcome, prefixes, counts_from, settled } = built;
-            let deck = deck.map(|id| NewDeck { id, prefixes, counts_from, settled });
-            Ok(End { deck, pulled, ..End::completed(outcome) })
-        }
-        Err(outcome) => Ok(End::failed(outcome)),
+    let (built, deck) = match store_deck(context, import, building, now, &rows).await? {
+        Ok(built) => built,
+        Err(outcome) => return Ok(End::failed(outcome)),
+    };
+    let BuiltDeck { mut outcome, changes, steepest, deck: new, prefixes, counts_from, settled } = built;
+    let mut impact = Impact::of_prefixes(changes, steepest);
+    if let Some(new) = new {
+        impact = impact.weigh(app, &upstream, traffic, new, (now, settled)).await.map_err(failed)?;
+    }
+    outcome.impact = Some(serde_json::to_string(&impact).map_err(|error| error.to_string())?);
+    if !import.dry_run && import.approved_at.is_none() {
+        let policy = hold::policy(&mut *app.db.read().await.map_err(failed)?, upstream.id).await.map_err(failed)?;
+        outcome.held_for = policy.reasons(&impact);
+    }
+    if !outcome.held_for.is_empty() {
+        return Ok(End { status: DeckImportStatus::Held, pulled, ..End::completed(outcome) });
+    }
+    let deck = deck.map(|id| NewDeck { id, prefixes, counts_from, settled });
+    Ok(End { deck, pulled, ..End::completed(outcome) })
+}
+
+/// The mapping that came with the file, or the upstream's.
+async fn mapping_of(app: &App, import: &ImportRow) -> Result<Option<SheetMapping>, DbError> {
+    match &import.mapping {
+        Some(text) => serde_json::from_str(text).map(Some).map_err(DbError::other),
+        None => saved_mapping(&mut *app.db.read().await?, import.upstream_id).await,
     }
 }
 
@@ -212,15 +236,18 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
     let Some(mut upstream) = upstreams::lock(conn, import.upstream_id).await? else {
         return Err(JobError::Permanent("the upstream does not exist any more".into()));
     };
-    let is_applied = end.status == ImportStatus::Completed && !import.dry_run;
+    let is_applied = end.status == DeckImportStatus::Completed && !import.dry_run;
     if is_applied {
         upstream.last_import_at = Some(now);
     }
     match &end.deck {
         Some(deck) => {
             upstream.deck_id = Some(deck.id);
-            upstream.pulled_hash = end.pulled.as_ref().map(|(hash, _)| *hash);
-            upstream.pulled_etag = end.pulled.as_ref().and_then(|(_, etag)| etag.clone());
+            // An applied import of a pulled file was held before, and is still the last one pulled.
+            if import.content_hash.is_none() || upstream.pulled_hash != import.content_hash {
+                set_pulled(&mut upstream, end);
+            }
+            store::supersede_held(conn, upstream.id).await?;
             let change = tariff::record_terms(conn, &upstream.terms()).await?;
             tariff::activate_deck(conn, deck.id, deck.prefixes, change.at).await?;
             cdrs::enqueue_rerate(conn).await?;
@@ -232,7 +259,12 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
         }
         None => delete_unfinished(conn, import.id, import.upstream_id).await?,
     }
-    if is_applied {
+    // A held file is not pulled and held again.
+    let is_held_pull = end.status == DeckImportStatus::Held && end.pulled.is_some();
+    if is_held_pull {
+        set_pulled(&mut upstream, end);
+    }
+    if is_applied || is_held_pull {
         upstreams::save(conn, &upstream).await?;
     }
     store::end(conn, import.id, end.status, &end.outcome).await?;
@@ -243,7 +275,12 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
     context.finish_in(conn).await
 }
 
-fn record_metrics(conn: &mut Conn, import: &ImportRow, status: ImportStatus, outcome: &Outcome) {
+fn set_pulled(upstream: &mut UpstreamRow, end: &End) {
+    upstream.pulled_hash = end.pulled.as_ref().map(|(hash, _)| *hash);
+    upstream.pulled_etag = end.pulled.as_ref().and_then(|(_, etag)| etag.clone());
+}
+
+fn record_metrics(conn: &mut Conn, import: &ImportRow, status: DeckImportStatus, outcome: &Outcome) {
     if !import.dry_run {
         conn.count(|metrics| metrics.decks.imports.of(status.as_str()), 1);
         conn.count(|metrics| &metrics.decks.rows, outcome.rows.unsigned_abs());

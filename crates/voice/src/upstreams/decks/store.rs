@@ -2,21 +2,24 @@
 
 use uuid::Uuid;
 
-use super::types::{DeckImportId, ImportMode};
+use super::hold::HoldReason;
+use super::types::{DeckImportId, DeckImportStatus, ImportMode};
 use db::{Conn, DbError, insert, params, row, sql};
-use identity::imports::{ImportFault, ImportStatus};
+use identity::imports::ImportFault;
 use platform::outside::files::ContentHash;
-use values::{Time, UpstreamId};
+use values::{List, Time, UpstreamId};
 
 row! {
     #[derive(Clone, Debug)]
     pub struct ImportRow {
         pub id: DeckImportId,
         pub upstream_id: UpstreamId,
-        pub status: ImportStatus,
+        pub status: DeckImportStatus,
         pub mode: ImportMode,
         pub dry_run: bool,
         pub content_hash: Option<ContentHash>,
+        /// The mapping that came with the file, as JSON.
+        pub mapping: Option<String>,
         pub deck_id: Option<Uuid>,
         pub rows_done: i64,
         pub rows_total: Option<i64>,
@@ -27,6 +30,9 @@ row! {
         pub unchanged: bool,
         pub error_count: i64,
         pub reason: Option<String>,
+        pub held_for: Option<List<HoldReason>>,
+        /// When it was decided to apply it after all.
+        pub approved_at: Option<Time>,
         pub created_at: Time,
         pub started_at: Option<Time>,
         pub completed_at: Option<Time>,
@@ -39,10 +45,11 @@ impl ImportRow {
         ImportRow {
             id,
             upstream_id,
-            status: ImportStatus::Queued,
+            status: DeckImportStatus::Queued,
             mode,
             dry_run,
             content_hash: None,
+            mapping: None,
             deck_id: None,
             rows_done: 0,
             rows_total: None,
@@ -53,6 +60,8 @@ impl ImportRow {
             unchanged: false,
             error_count: 0,
             reason: None,
+            held_for: None,
+            approved_at: None,
             created_at: now,
             started_at: None,
             completed_at: None,
@@ -70,6 +79,7 @@ pub async fn insert(conn: &mut Conn, new: &ImportRow) -> Result<(), DbError> {
             mode: new.mode,
             dry_run: new.dry_run,
             content_hash: new.content_hash,
+            mapping: new.mapping,
             rows_done: 0i64,
             rows_total: new.rows_total,
             added: 0i64,
@@ -176,7 +186,7 @@ pub async fn set_file(
     id: DeckImportId,
     hash: ContentHash,
     etag: Option<&str>,
-    rows: i64,
+    rows: Option<i64>,
 ) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE deck_imports SET content_hash = $2, etag = $3, rows_total = $4 WHERE id = $1"),
@@ -211,6 +221,10 @@ pub struct Outcome {
     pub error_count: i64,
     pub errors: Vec<ImportFault>,
     pub reason: Option<String>,
+    /// Why it is held; empty if it is not.
+    pub held_for: Vec<HoldReason>,
+    /// What it changes, as JSON; none if the file could not be read.
+    pub impact: Option<String>,
 }
 
 impl Outcome {
@@ -220,15 +234,21 @@ impl Outcome {
 }
 
 /// Ends a running import. False when it no longer runs.
-pub async fn end(conn: &mut Conn, id: DeckImportId, status: ImportStatus, outcome: &Outcome) -> Result<bool, DbError> {
+pub async fn end(
+    conn: &mut Conn,
+    id: DeckImportId,
+    status: DeckImportStatus,
+    outcome: &Outcome,
+) -> Result<bool, DbError> {
     let now = conn.now();
+    let held_for = (!outcome.held_for.is_empty()).then(|| List(outcome.held_for.clone()));
     let errors = serde_json::to_string(&outcome.errors).map_err(DbError::other)?;
     let ended = conn
         .exec(
             sql!(
                 "UPDATE deck_imports SET status = $2, rows_done = $3, rows_total = COALESCE($13, rows_total), added = $4, removed = $5,
                      increased = $6, decreased = $7, unchanged = $8, error_count = $9, errors = $10, reason = $11,
-                     completed_at = $12
+                     completed_at = $12, held_for = COALESCE($14, held_for), impact = $15
                  WHERE id = $1 AND status = 'running'"
             ),
             params![
@@ -244,7 +264,9 @@ pub async fn end(conn: &mut Conn, id: DeckImportId, status: ImportStatus, outcom
                 errors,
                 outcome.reason,
                 now,
-                outcome.total
+                outcome.total,
+                held_for,
+                outcome.impact
             ],
         )
         .await?;
@@ -255,9 +277,50 @@ pub async fn end(conn: &mut Conn, id: DeckImportId, status: ImportStatus, outcom
 pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
     let found: Option<(DeckImportId,)> = conn
         .opt(
-            sql!("SELECT id FROM deck_imports WHERE content_hash = $1 AND status IN ('queued', 'running') LIMIT 1"),
+            sql!(
+                "SELECT id FROM deck_imports WHERE content_hash = $1 AND status IN ('queued', 'running', 'held') LIMIT 1"
+            ),
             params![*hash],
         )
         .await?;
     Ok(found.is_some())
+}
+
+/// The impact of an import, as JSON.
+pub async fn impact(conn: &mut Conn, id: DeckImportId) -> Result<Option<String>, DbError> {
+    let (impact,) = conn.one(sql!("SELECT impact FROM deck_imports WHERE id = $1"), params![id]).await?;
+    Ok(impact)
+}
+
+/// Queues a held import again. False when it is not held.
+pub async fn approve(conn: &mut Conn, upstream: UpstreamId, id: DeckImportId) -> Result<bool, DbError> {
+    let sql = sql!(
+        "UPDATE deck_imports SET status = 'queued', approved_at = $3, started_at = NULL, completed_at = NULL
+         WHERE upstream_id = $1 AND id = $2 AND status = 'held'"
+    );
+    Ok(conn.exec(sql, params![upstream, id, conn.now()]).await? == 1)
+}
+
+/// Rejects a held import. False when it is not held.
+pub async fn reject(
+    conn: &mut Conn,
+    upstream: UpstreamId,
+    id: DeckImportId,
+    reason: Option<&str>,
+) -> Result<bool, DbError> {
+    let sql = sql!(
+        "UPDATE deck_imports SET status = 'rejected', reason = $3, completed_at = $4
+         WHERE upstream_id = $1 AND id = $2 AND status = 'held'"
+    );
+    Ok(conn.exec(sql, params![upstream, id, reason, conn.now()]).await? == 1)
+}
+
+/// Rejects the held imports of an upstream whose deck was replaced.
+pub async fn supersede_held(conn: &mut Conn, upstream: UpstreamId) -> Result<(), DbError> {
+    let sql = sql!(
+        "UPDATE deck_imports SET status = 'rejected', reason = 'a newer deck came into force', completed_at = $2
+         WHERE upstream_id = $1 AND status = 'held'"
+    );
+    conn.exec(sql, params![upstream, conn.now()]).await?;
+    Ok(())
 }

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::hold::HoldReason;
 use super::store::ImportRow;
-use identity::imports::{ImportFault, ImportStatus};
+use identity::imports::ImportFault;
 use values::{Rfc3339, UpstreamId, id, text_enum};
 
 id! {
@@ -20,6 +21,26 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// Status of a rate deck import: `queued`, `running`, `completed`, `failed` (nothing was imported), `held` (waits for
+    /// a decision), or `rejected` (by a decision, or because a newer deck came into force).
+    pub enum DeckImportStatus {
+        Queued = "queued",
+        Running = "running",
+        Completed = "completed",
+        Failed = "failed",
+        Held = "held",
+        Rejected = "rejected",
+    }
+}
+
+impl DeckImportStatus {
+    /// Whether the import stays as it is, unless somebody decides.
+    pub fn is_ended(self) -> bool {
+        !matches!(self, DeckImportStatus::Queued | DeckImportStatus::Running)
+    }
+}
+
 /// Status and results of a rate deck import.
 #[derive(Serialize, JsonSchema)]
 pub struct DeckImport {
@@ -31,14 +52,15 @@ pub struct DeckImport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_name: Option<String>,
     /// Status of the import.
-    pub status: ImportStatus,
+    pub status: DeckImportStatus,
     /// What happens to prefixes that the file does not name.
     pub mode: ImportMode,
     /// Whether the import only reports what it would change.
     pub dry_run: bool,
     /// Number of rows read so far.
     pub rows_done: i64,
-    /// Number of rows in the file; an estimate until the file has been read, null until there is a file.
+    /// Number of rows in the file; an estimate until the file has been read, null until there is a file and until a
+    /// workbook has been read.
     pub rows_total: Option<i64>,
     /// Number of prefixes that get a rate.
     pub added: i64,
@@ -55,13 +77,15 @@ pub struct DeckImport {
     /// The first 1000 errors in the file; left out in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<ImportFault>>,
-    /// Why the import failed, when the cause is not an error in the file; otherwise null.
+    /// Why the import was held; empty if it was not.
+    pub held_for: Vec<HoldReason>,
+    /// Why the import failed or was rejected, when the cause is not an error in the file; otherwise null.
     pub reason: Option<String>,
     /// When the import was requested (RFC 3339, UTC).
     pub created_at: Rfc3339,
     /// When the import started (RFC 3339, UTC); null while it is queued.
     pub started_at: Option<Rfc3339>,
-    /// When the import completed or failed (RFC 3339, UTC); null until then.
+    /// When the import completed, failed, was held or was rejected (RFC 3339, UTC); null until then.
     pub completed_at: Option<Rfc3339>,
 }
 
@@ -83,6 +107,7 @@ impl DeckImport {
             unchanged: row.unchanged,
             error_count: row.error_count,
             errors,
+            held_for: row.held_for.map(|reasons| reasons.0).unwrap_or_default(),
             reason: row.reason,
             created_at: Rfc3339(row.created_at),
             started_at: row.started_at.map(Rfc3339),

@@ -1,0 +1,21 @@
+//! The `sheet_mappings` table.
+
+use super::SheetMapping;
+use db::{Conn, DbError, params, sql};
+use values::UpstreamId;
+
+pub async fn find(conn: &mut Conn, upstream: UpstreamId) -> Result<Option<SheetMapping>, DbError> {
+    let sql = sql!("SELECT mapping FROM sheet_mappings WHERE upstream_id = $1");
+    let found: Option<(String,)> = conn.opt(sql, params![upstream]).await?;
+    found.map(|(text,)| serde_json::from_str(&text).map_err(DbError::other)).transpose()
+}
+
+pub async fn save(conn: &mut Conn, upstream: UpstreamId, mapping: &SheetMapping) -> Result<(), DbError> {
+    let text = serde_json::to_string(mapping).map_err(DbError::other)?;
+    let sql = sql!(
+        "INSERT INTO sheet_mappings (upstream_id, mapping, updated_at) VALUES ($1, $2, $3)
+         ON CONFLICT (upstream_id) DO UPDATE SET mapping = excluded.mapping, updated_at = excluded.updated_at"
+    );
+    conn.exec(sql, params![upstream, text, conn.now()]).await?;
+    Ok(())
+}

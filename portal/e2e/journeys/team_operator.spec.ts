@@ -56,7 +56,7 @@ test('the audit log shows both values of a change, and its filters are in the ad
   await page.getByLabel('Action', { exact: true }).press('Enter');
   await expect(page).toHaveURL(/action=customer\.update/);
   await page.getByLabel('About customer').fill('Kanaal');
-  await page.getByRole('option').first().click();
+  await page.getByRole('listbox', { name: 'Customers' }).getByRole('option').first().click();
   await expect(page).toHaveURL(/account_id=/);
   await page.getByRole('region', { name: 'Audit log' }).getByRole('button', { name: 'Open' }).first().click();
   const entry = page.getByRole('dialog', { name: 'Customer update' });

@@ -121,7 +121,7 @@ export class Service {
   async mail(to: string, about = ''): Promise<string> {
     const outbox = join(this.data.folder, 'outbox');
     for (let waited = 0; waited < 100; waited++) {
-      const mails = readdirSync(outbox).sort().reverse().map((name) => readFileSync(join(outbox, name), 'utf8'));
+      const mails = readdirSync(outbox).filter((name) => !name.startsWith('.')).sort().reverse().map((name) => readFileSync(join(outbox, name), 'utf8'));
       const found = mails.find((mail) => new RegExp(`^To:.*${to}`, 'im').test(mail) && mail.includes(about));
       if (found) return found.replace(/=\r?\n/g, '').replaceAll('=3D', '=');
       await new Promise((resolve) => setTimeout(resolve, 100));

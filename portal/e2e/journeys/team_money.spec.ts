@@ -141,11 +141,11 @@ test('the margin report adds up, and its file has the same filters @postgres', a
   await signInAs(page, people.admin, '/team/margin');
   await expect(page.getByRole('figure')).toBeVisible();
   await expectAccessible(page);
-  await page.getByLabel('By').selectOption('Customer');
+  await page.getByLabel('By', { exact: true }).selectOption('Customer');
   await expect(page).toHaveURL(/by=customer/);
   const table = page.getByRole('region', { name: 'Margin, one row for each customer' });
   await expect(table.getByRole('row').nth(1)).toContainText('Total');
-  await page.getByLabel('Order').selectOption('Name');
+  await page.getByLabel('Order', { exact: true }).selectOption('Name');
   await expect(page.getByRole('list', { name: 'Highest margin' })).toBeVisible();
   const waiting = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download CSV' }).click();

@@ -81,7 +81,7 @@ test('documents of a regulated number are seen in the page, and rejected with th
 
   await signInAs(page, people.admin, '/team/reviews?view=documents');
   await expectAccessible(page);
-  await page.getByRole('row', { name: /Kanaal Contact BV/ }).getByRole('link', { name: 'Open' }).click();
+  await page.getByRole('row', { name: /Kanaal Contact BV Submitted/ }).getByRole('link', { name: 'Open' }).click();
   await expect(page.getByRole('heading', { name: 'Documents of Kanaal Contact BV', level: 1 })).toBeVisible();
   const image = page.getByRole('img', { name: /^Preview of/ });
   await expect(image).toBeVisible();

@@ -17,7 +17,7 @@ test('a ticket is found by age, answered, resolved and reopened by the customer 
   await expect(page.getByText('req-42')).toBeVisible();
   await expect(page.getByRole('link', { name: 'Kanaal Contact BV' })).toBeVisible();
   await expectAccessible(page);
-  await page.getByLabel('Reply').fill('We see it, and mend it today.');
+  await page.getByRole('textbox', { name: 'Reply' }).fill('We see it, and mend it today.');
   await page.getByLabel('Resolve the ticket with this reply').check();
   await page.getByRole('button', { name: 'Send reply' }).click();
   await expect(page.getByText('The reply was sent and the ticket is resolved.')).toBeVisible();

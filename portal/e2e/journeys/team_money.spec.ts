@@ -19,7 +19,7 @@ async function paid(request: Request, customer: Api, amount_minor: number, card 
   }).toPass();
 }
 
-test('a refund says what is left and what follows, and happens once @postgres', async ({ page, request }) => {
+test('a refund says what is left and what follows, and happens once @postgres @core', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   await paid(request, customer, 4321);
   await signInAs(page, people.admin, '/team/payments?status=completed');

@@ -86,7 +86,7 @@ test('a credit is posted, a large one becomes a request, and only another admin 
   const form = page.getByRole('dialog', { name: 'Credit a customer' });
   await form.getByRole('combobox', { name: 'Customer' }).fill('Kanaal');
   await form.getByRole('option').first().click();
-  await form.getByLabel('Amount').fill('25000');
+  await form.getByRole('textbox', { name: 'Amount' }).fill('25000');
   await form.getByLabel('Reason').fill('Compensation for an outage');
   await expect(form.getByText('Balance afterwards')).toBeVisible();
   await form.getByRole('button', { name: 'Credit €25,000.00' }).click();
@@ -108,7 +108,7 @@ test('a credit is posted, a large one becomes a request, and only another admin 
   await page.getByRole('button', { name: 'Credit a customer' }).click();
   await form.getByRole('combobox', { name: 'Customer' }).fill('Kanaal');
   await form.getByRole('option').first().click();
-  await form.getByLabel('Amount').fill('5');
+  await form.getByRole('textbox', { name: 'Amount' }).fill('5');
   await form.getByLabel('Reason').fill('Test call');
   await form.getByRole('button', { name: 'Credit €5.00' }).click();
   await expect(form).toBeHidden();

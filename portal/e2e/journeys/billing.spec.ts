@@ -48,7 +48,7 @@ test('a paid top-up appears without reloading and leads on to where the customer
   await expect(page.getByRole('heading', { name: 'Support', level: 1 })).toBeVisible();
 });
 
-test('a declined card is said on the screen of the top-up, and another try begins with the same amount @core', async ({ page }) => {
+test('a declined card is said on the screen of the top-up, and another try begins with the same amount', async ({ page }) => {
   await signInAs(page, people.live);
   await toCheckout(page, '/billing/topups?new=1&amount=30');
   await page.getByRole('button', { name: DECLINED }).click();

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { switchOf, trunkOf } from '../switch';
 import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
 
-test('a call is found by filters in the address, and explains its price @phone @dark @postgres', async ({ page, request }) => {
+test('a call is found by filters in the address, and explains its price @phone @dark @postgres @core', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [cdr] = (await customer.get('/cdrs?status=answered&leg=termination&limit=1')).data;
   const { price, duration_seconds } = await customer.get(`/cdrs/${cdr.id}`);

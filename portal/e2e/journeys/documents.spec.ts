@@ -40,7 +40,7 @@ test('documents are uploaded, one is rejected, replaced and submitted again @pho
   await expect(page.getByText('The documents are approved.')).toBeVisible();
 });
 
-test('the documents of the company are shown, and changed in onboarding @core', async ({ page }) => {
+test('the documents of the company are shown, and changed in onboarding', async ({ page }) => {
   await signInAs(page, people.live, '/documents');
   await page.getByRole('row', { name: /Company verification/ }).first().click();
   await expect(page.getByRole('heading', { name: 'Company verification', level: 1 })).toBeVisible();

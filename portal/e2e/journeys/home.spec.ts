@@ -43,7 +43,7 @@ test('a spend cap that is nearly used leads to the limits', async ({ page, reque
   await expect(page).toHaveURL('/settings/limits');
 });
 
-test('an approved customer is led to its first top-up and trunk @core', async ({ page }) => {
+test('an approved customer is led to its first top-up and trunk', async ({ page }) => {
   await signInAs(page, people.approved);
   const attention = page.getByRole('region', { name: 'Needs attention' });
   await expect(attention.getByText('Make a first top-up')).toBeVisible();

@@ -48,6 +48,9 @@ test('two moments are compared in words and colour', async ({ page, request }) =
   await expect(first).toContainText(/\+\d/);
   await expect(page.getByText(/^The first 100 changes: 100 increased, 0 decreased/)).toBeVisible();
   await page.getByRole('button', { name: 'Next 30 days' }).click();
+  await expect.poll(() => Date.parse(new URL(page.url()).searchParams.get('to') ?? '')).toBeGreaterThan(Date.now() + 29 * 86_400_000);
+  const at = new Date().toISOString();
+  await page.goto(`/rates/changes?from=${at}&to=${at}`);
   await expect(page.getByText('No changes')).toBeVisible();
   await expectAccessible(page);
 });

@@ -36,11 +36,11 @@ test('a call shows its margin and where its price comes from', async ({ page, re
 
 test('calls of one customer are found by its name', async ({ page }) => {
   await signInAs(page, people.admin, '/team/calls?status=busy');
-  await page.getByRole('combobox', { name: 'Customer' }).pressSequentially('Rheinruf');
+  await page.getByLabel('Customer', { exact: true }).pressSequentially('Rheinruf');
   await page.waitForResponse(/\/admin\/customers\?/);
-  await page.getByRole('combobox', { name: 'Customer' }).press('Enter');
+  await page.getByLabel('Customer', { exact: true }).press('Enter');
   await expect(page).toHaveURL(/account_id=/);
-  await expect(page.getByRole('combobox', { name: 'Customer' })).toHaveValue('Rheinruf GmbH');
+  await expect(page.getByLabel('Customer', { exact: true })).toHaveValue('Rheinruf GmbH');
   await expect(page.getByRole('region', { name: 'Calls of all customers' }).getByRole('row').nth(1)).toContainText('Rheinruf GmbH');
   await expect(page.getByLabel('Trunk')).toBeVisible();
 });

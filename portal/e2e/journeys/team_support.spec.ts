@@ -3,7 +3,7 @@ import { apiAs, expect, expectAccessible, people, signInAs, signInByLink, test }
 
 test.use({ expectedErrors: [/status of 409/] });
 
-test('a ticket is found by age, answered, resolved and reopened by the customer @phone @dark @postgres', async ({ page, request }) => {
+test('a ticket is found by age, answered, resolved and reopened by the customer @phone @dark @postgres @core', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [call] = (await customer.get('/cdrs?limit=1')).data;
   const subject = 'Gesprächsabbrüche nach dreißig Sekunden – bitte prüfen';

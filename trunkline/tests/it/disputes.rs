@@ -156,7 +156,8 @@ both! {
         let scene = Scene::start(db, 1000).await;
         let cdr = call(&scene, "old").await;
         advance_to_next_month(&scene.world).await;
-        let opened = dispute(&scene.world.sign_in(CORA).await, &cdr).await;
+        let customer = scene.world.sign_in(CORA).await;
+        let opened = dispute(&customer, &cdr).await;
         let admin = scene.world.minted(Role::Admin).await;
         let invoice = invoices(&scene.world).await[0]["id"].as_str().unwrap().to_owned();
         let reason = json!({"reason": "a mistake"});

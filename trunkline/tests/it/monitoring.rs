@@ -57,10 +57,11 @@ impl Prometheus {
 
     /// The data of an answer of its API.
     async fn get(&self, path: &str, query: &[(&str, &str)]) -> Value {
-        let url = format!("http://{}/api/v1/{path}", self.address);
-        let answer = reqwest::Client::new().get(url).query(query).send().await.unwrap();
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+        let url = format!("http://{}/api/v1/{path}?{query}", self.address);
+        let answer = reqwest::Client::new().get(url).send().await.unwrap();
         let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
-        assert_eq!(answer["status"], "success", "{query:?}: {answer}");
+        assert_eq!(answer["status"], "success", "{query}: {answer}");
         answer["data"].clone()
     }
 

@@ -59,7 +59,7 @@ pub struct BuiltDeck {
 /// Why no deck was built.
 pub enum BuildError {
     /// The file has errors.
-    Faults(Outcome),
+    Faults(Box<Outcome>),
     Failed(String),
     /// The receiver of the leaves is gone.
     Abandoned,
@@ -126,12 +126,12 @@ fn build_error(bad: DeckCsvError, plan: &Plan) -> BuildError {
     match bad {
         DeckCsvError::Io(error) => BuildError::Failed(format!("the file cannot be read: {error}")),
         DeckCsvError::Refused(reason) => BuildError::Failed(reason),
-        DeckCsvError::Faults(faults) => BuildError::Faults(Outcome {
+        DeckCsvError::Faults(faults) => BuildError::Faults(Box::new(Outcome {
             rows: plan.rows.load(Ordering::Relaxed),
             total: Some(plan.rows.load(Ordering::Relaxed)),
             error_count: i64::try_from(faults.count).unwrap_or(i64::MAX),
             errors: faults.first.into_iter().map(Into::into).collect(),
             ..Outcome::default()
-        }),
+        })),
     }
 }

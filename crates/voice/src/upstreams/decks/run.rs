@@ -198,7 +198,7 @@ async fn store_deck(
     }
     match building.outcome.await.map_err(|error| error.to_string())? {
         Ok(built) => Ok(Ok((built, deck))),
-        Err(BuildError::Faults(outcome)) => Ok(Err(outcome)),
+        Err(BuildError::Faults(outcome)) => Ok(Err(*outcome)),
         Err(BuildError::Failed(reason)) => Err(reason),
         Err(BuildError::Abandoned) => Err("the build of the deck was aborted".to_owned()),
     }

@@ -51,7 +51,7 @@ test('a plan is created, gets rules one by one and by the line, and shows what a
 
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog', { name: 'Delete Call centres?' }).getByRole('button', { name: 'Delete' }).click();
-  await expect(page.getByText('No rate plan yet')).toBeVisible();
+  await expect(page.getByText('Call centres was deleted.')).toBeVisible();
 });
 
 test('a customer gets a dearer plan after its notice, or at once with a reason', async ({ page, request }) => {

@@ -150,7 +150,6 @@ export const words = {
     },
   },
   paste: {
-    title: 'Paste rules',
     text: 'One rule a line, cells separated by tab or semicolon: prefix, destination or country (two letters); markup with % or price per minute; then, if wanted, connect fee, increment and minimum.',
     lines: 'Lines',
     example: '3120; 12.5%\nNetherlands mobile; 0.035; 0.01; 60; 60\nDE; -5%',

@@ -28,6 +28,7 @@ const LISTS = {
   '/team/reviews/documents/': '/admin/compliance/intakes',
   '/team/upstreams/': '/admin/upstreams',
   '/team/upstreams/{id}/imports/': '/admin/upstreams/{id}/imports',
+  '/team/plans/': '/admin/rate-plans',
   '/team/chargebacks/': '/admin/chargebacks',
   '/team/tickets/': '/admin/tickets',
   '/team/webhooks/': '/admin/webhook-endpoints',

@@ -45,6 +45,7 @@ test('every tab of a customer shows what the team may see @phone @dark', async (
     ['API keys', 'No API keys'],
     ['Webhooks', 'No webhook endpoints'],
     ['Limits', 'Fraud caps'],
+    ['Rate plan', 'Notice of increases'],
     ['Notes', 'Add note'],
     ['VAT', 'VAT decision'],
   ];

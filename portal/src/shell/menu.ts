@@ -101,6 +101,7 @@ export const teamMenu: Entry[] = [
     label: 'Network', href: '/team/upstreams', icon: Network, items: [
       { label: 'Upstreams', href: '/team/upstreams', count: (inbox) => inbox.upstreams_down + inbox.failed_imports },
       { label: 'Rates', href: '/team/rates' },
+      { label: 'Rate plans', href: '/team/plans' },
       { label: 'Routes', href: '/team/routes' },
       { label: 'Number inventory', href: '/team/stock' },
       { label: 'Exchange rates', href: '/team/fx' },

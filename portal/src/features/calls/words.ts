@@ -101,6 +101,13 @@ export const words = {
     rate: 'Rate',
     rateText: (prefix: string) => `Longest prefix of the called number that has a rate: ${prefix}`,
     since: 'in force since',
+    rules: {
+      list: 'List price',
+      prefix: 'Price agreed for a prefix',
+      destination_name: 'Price agreed for this destination',
+      country: 'Price agreed for this country',
+      markup: 'Price agreed for all calls',
+    },
     perMinute: 'a minute',
     talked: 'Duration from answer to end; every started second counts',
     minimum: (seconds: number) => `Minimum of ${seconds} s`,

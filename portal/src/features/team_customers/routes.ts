@@ -16,6 +16,7 @@ export const routes: Route[] = [
   { path: `${base}/api-keys`, title: 'API keys of a customer', who: 'team', load: () => import('./ApiKeys.svelte') },
   { path: `${base}/webhooks`, title: 'Webhooks of a customer', who: 'team', load: () => import('./Webhooks.svelte') },
   { path: `${base}/limits`, title: 'Limits of a customer', who: 'team', load: () => import('./Limits.svelte') },
+  { path: `${base}/rate-plan`, title: 'Rate plan of a customer', who: 'team', load: () => import('./RatePlan.svelte') },
   { path: `${base}/notes`, title: 'Notes about a customer', who: 'team', load: () => import('./Notes.svelte') },
   { path: `${base}/vat`, title: 'VAT of a customer', who: 'team', load: () => import('./Vat.svelte') },
 ];

@@ -50,6 +50,7 @@ export const words = {
     'api-keys': 'API keys',
     webhooks: 'Webhooks',
     limits: 'Limits',
+    'rate-plan': 'Rate plan',
     notes: 'Notes',
     vat: 'VAT',
   },
@@ -104,8 +105,8 @@ export const words = {
     allNotes: 'All notes',
     noNotes: 'No notes yet.',
     prices: 'Prices',
-    pricesText: 'Every customer pays the same tariff: the cheapest active upstream’s rate plus the markup of the service.',
-    showRates: 'Show rates',
+    listPrice: 'List price: the cheapest active upstream’s rate plus its markup.',
+    showPlan: 'Show rate plan',
   },
 
   calls: {

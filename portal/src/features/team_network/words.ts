@@ -217,6 +217,7 @@ export const words = {
     placeholder: '+31 20 123 4567',
     empty: { title: 'No number yet', text: 'Type a number with its country code, such as +31 20 123 4567.' },
     sold: 'What the customer pays',
+    listPrice: 'List price; choose a customer to see the price by its rate plan.',
     destination: 'Destination',
     prefix: 'Prefix',
     price: 'Price per minute',

@@ -1,0 +1,92 @@
+// Rate plans: their rules, what they make of prices, and who has them.
+import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
+
+// A number that is not sold.
+test.use({ expectedErrors: [/status of 404/] });
+
+test('a plan is created, gets rules one by one and by the line, and shows what a number costs', async ({ page }) => {
+  await signInAs(page, people.admin, '/team/plans');
+  await page.getByRole('button', { name: 'Create rate plan' }).click();
+  const form = page.getByRole('dialog', { name: 'Create rate plan' });
+  await form.getByLabel('Name', { exact: true }).fill('Call centres');
+  await form.getByLabel('Markup (%)', { exact: true }).fill('-2.5');
+  await expectAccessible(page);
+  await form.getByRole('button', { name: 'Create rate plan' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Call centres' })).toBeVisible();
+  await expect(page.getByText('All calls have the markup of the plan.')).toBeVisible();
+
+  await page.getByRole('button', { name: 'Add rule' }).click();
+  const rule = page.getByRole('dialog', { name: 'Add rule' });
+  await rule.getByLabel('Prefix', { exact: true }).fill('+31 6');
+  await rule.getByLabel('Fixed price per minute').check();
+  await rule.getByLabel('Price per minute', { exact: true }).fill('0,25');
+  await expectAccessible(page);
+  await rule.getByRole('button', { name: 'Take over' }).click();
+  const rules = page.getByRole('region', { name: 'Rules of the plan' });
+  await expect(rules.getByRole('row', { name: /\+316/ })).toContainText('€0.25');
+
+  await page.getByRole('button', { name: 'Paste rules' }).click();
+  const paste = page.getByRole('dialog', { name: 'Paste rules' });
+  await paste.getByLabel('Lines', { exact: true }).fill('Calls to\tPrice\nDE\t-5%\n4420\tcheap');
+  await expect(paste.getByText(/^Line 3:/)).toBeVisible();
+  await paste.getByLabel('Lines', { exact: true }).fill('Calls to\tPrice\nDE\t-5%\n4420\t0.02\t\t60\t60');
+  await paste.getByRole('button', { name: 'Take over 2 rules' }).click();
+  await expect(rules.getByRole('row')).toHaveCount(4);
+  await expect(page.getByText('Rules: 3 new, 0 changed, 0 removed.')).toBeVisible();
+  await expectAccessible(page);
+
+  await page.getByRole('button', { name: 'Save as new version' }).click();
+  await page.getByRole('dialog', { name: 'New version' }).getByRole('button', { name: 'Save as new version' }).click();
+  await expect(page.getByText('Version 2 was saved.')).toBeVisible();
+  await page.getByLabel('Prefix, destination or country').fill('germ');
+  await expect(rules.getByRole('row')).toHaveCount(2);
+  await expect(rules.getByRole('row').nth(1)).toContainText('Germany');
+
+  const price = page.getByRole('region', { name: 'Price of a number' });
+  await price.getByLabel('Number', { exact: true }).fill('+31 6 1234 5678');
+  await expect(price).toContainText('Rule for a prefix');
+  await expect(price).toContainText('€0.25');
+  await price.getByLabel('Number', { exact: true }).fill('+999 12');
+  await expect(price).toContainText('This number is not sold');
+
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog', { name: 'Delete Call centres?' }).getByRole('button', { name: 'Delete' }).click();
+  await expect(page.getByText('Call centres was deleted.')).toBeVisible();
+});
+
+test('a customer gets a dearer plan after its notice, or at once with a reason', async ({ page, request }) => {
+  const admin = await apiAs(request, people.admin);
+  const [{ id }] = (await admin.get('/admin/customers?q=Kanaal')).data;
+  const plan = await admin.post('/admin/rate-plans', { name: 'Retail', base: 'list', markup_pct: 50 });
+  await signInAs(page, people.admin, `/team/customers/${id}/rate-plan`);
+  await expect(page.getByText('What every customer without a rate plan pays')).toBeVisible();
+
+  await page.getByRole('button', { name: 'Change rate plan' }).click();
+  const form = page.getByRole('dialog', { name: 'Change rate plan' });
+  await form.getByLabel('Rate plan', { exact: true }).selectOption('Retail');
+  await form.getByRole('button', { name: 'Assign' }).click();
+  await expect(form.getByText('A price rises, so customers need notice')).toBeVisible();
+  await expectAccessible(page);
+  await form.getByRole('button', { name: 'Use this moment' }).click();
+  await form.getByRole('button', { name: 'Assign' }).click();
+  await expect(page.getByText('Retail is planned')).toBeVisible();
+
+  await page.getByRole('button', { name: 'Change rate plan' }).click();
+  await form.getByRole('button', { name: 'Assign' }).click();
+  await form.getByRole('checkbox', { name: 'Waive the notice' }).check();
+  await form.getByLabel('Reason for waiving', { exact: true }).fill('Agreed in the new contract');
+  await form.getByRole('button', { name: 'Assign' }).click();
+  const history = page.getByRole('region', { name: 'Rate plans of this customer, latest first' });
+  await expect(history.getByRole('row').nth(1)).toContainText('In force');
+  await expect(history.getByRole('row').nth(1)).toContainText('Agreed in the new contract');
+  await expect(history.getByRole('row').nth(2)).toContainText('Replaced');
+  await expectAccessible(page);
+
+  await page.goto(`/team/routes?number=%2B31612345678&customer=${id}`);
+  await expect(page.getByText('Markup of the plan')).toBeVisible();
+  await page.goto(`/team/plans/${plan.id}/impact`);
+  await expect(page.getByRole('region', { name: 'Customers of the plan' })).toContainText('Kanaal');
+  await expectAccessible(page);
+  await page.goto(`/team/plans/${plan.id}`);
+  await expect(page.getByRole('button', { name: 'Delete' })).toHaveAttribute('aria-disabled', 'true');
+});

@@ -1,0 +1,7 @@
+import type { Route } from '$router';
+
+export const routes: Route[] = [
+  { path: '/team/plans', title: 'Rate plans', who: 'team', load: () => import('./Plans.svelte') },
+  { path: '/team/plans/{id}', title: 'Rate plan', who: 'team', load: () => import('./Plan.svelte') },
+  { path: '/team/plans/{id}/impact', title: 'Impact of a rate plan', who: 'team', load: () => import('./Impact.svelte') },
+];

@@ -1,0 +1,18 @@
+// From when a change of prices counts. An increase needs notice, unless that is waived with a reason.
+import { ProblemError } from '$api';
+
+/** `at` is empty for now. */
+export type When = { at: string; waive: boolean; reason: string };
+
+export const atOnce = (): When => ({ at: '', waive: false, reason: '' });
+
+export const whenBody = ({ at, waive, reason }: When) => ({
+  effective_at: at || undefined,
+  ...(waive ? { waive_notice: true, reason: reason.trim() } : {}),
+});
+
+/** The earliest moment that a refusal names, if it is about notice. */
+export function earliestIn(error: unknown): string | undefined {
+  const fault = error instanceof ProblemError && error.status === 422 ? error.params.find(({ name }) => name === 'effective_at') : undefined;
+  return /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(fault?.reason ?? '')?.[0];
+}

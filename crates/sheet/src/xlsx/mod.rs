@@ -45,7 +45,7 @@ impl Workbook {
     pub fn rows(&mut self, sheet: &str) -> Result<SheetRows<'_>, OpenError> {
         let first_day = self.first_day;
         let cells = self.file.worksheet_cells_reader(sheet).map_err(|_| unpack::damaged())?;
-        Ok(SheetRows { cells, first_day, next: None, record: Record::default() })
+        Ok(SheetRows { cells, first_day, next: None, has_ended: false, record: Record::default() })
     }
 }
 
@@ -57,6 +57,8 @@ pub struct SheetRows<'a> {
     first_day: i64,
     /// The first cell of the next row.
     next: Option<Cell>,
+    /// The reader must not be asked again after its last cell.
+    has_ended: bool,
     record: Record,
 }
 
@@ -103,9 +105,15 @@ impl SheetRows<'_> {
         if let Some(cell) = self.next.take() {
             return Ok(Some(cell));
         }
+        if self.has_ended {
+            return Ok(None);
+        }
         let read = self.cells.next_cell_with_formula_metadata();
         let damaged = |_| ReadError::Rest(self.record.line + 1, "the workbook is truncated or damaged".into());
-        let Some(cell) = read.map_err(damaged)? else { return Ok(None) };
+        let Some(cell) = read.map_err(damaged)? else {
+            self.has_ended = true;
+            return Ok(None);
+        };
         let (row, column) = cell.pos;
         let (text, kind) = text_of(cell.value);
         // Marked, so that a row with nothing but a formula without a result is not blank.

@@ -43,7 +43,7 @@ use identity::imports::rows_of;
 use platform::app::App;
 use platform::jobs;
 use platform::outside::files::{FilesError, Received, StoredFile, pieces};
-use sheets::SheetMapping;
+use sheets::SheetMappingInput;
 use types::ImportQuery;
 use values::UpstreamId;
 
@@ -55,7 +55,7 @@ pub async fn import(
     ctx: RequestCtx,
     Path(upstream): Path<UpstreamId>,
     Query(query): Query<ImportQuery>,
-    OptionalSheet(sheet): OptionalSheet<SheetMapping>,
+    OptionalSheet(sheet): OptionalSheet<SheetMappingInput>,
 ) -> Result<Committed<Accepted<DeckImport>>, Problem> {
     let row = upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
     if sheet.is_none() && row.rate_import_url.is_none() {
@@ -67,7 +67,8 @@ pub async fn import(
     let mut new = ImportRow::queued(id, upstream, mode, query.dry_run, ctx.now);
     if let Some(sheet) = sheet {
         new.rows_total = estimated_rows(&sheet.file, sheet.lines).await?;
-        new.mapping = sheet.mapping.map(|it| serde_json::to_string(&it)).transpose().map_err(Problem::internal)?;
+        let mapping = sheet.mapping.map(|SheetMappingInput(mapping)| serde_json::to_string(&mapping));
+        new.mapping = mapping.transpose().map_err(Problem::internal)?;
         let StoredFile { hash, .. } = sheet.file.store().await?;
         new.content_hash = Some(hash);
     }

@@ -6,7 +6,9 @@
 
 mod store;
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::impact::Impact;
@@ -42,6 +44,21 @@ pub struct HoldPolicy {
     /// Hold when destinations that were called in the last 30 days would fall below cost.
     #[serde(default)]
     pub below_cost: bool,
+}
+
+/// A policy in a request, where fields may be left out.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(transparent)]
+pub struct HoldPolicyInput(HoldPolicy);
+
+impl JsonSchema for HoldPolicyInput {
+    fn schema_name() -> Cow<'static, str> {
+        "HoldPolicyInput".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        HoldPolicy::json_schema(generator)
+    }
 }
 
 /// A decision against an import.
@@ -88,7 +105,7 @@ pub async fn show_policy(mut ctx: ReadCtx, Path(upstream): Path<UpstreamId>) -> 
 pub async fn save_policy(
     ctx: RequestCtx,
     Path(upstream): Path<UpstreamId>,
-    Body(wanted): Body<HoldPolicy>,
+    Body(HoldPolicyInput(wanted)): Body<HoldPolicyInput>,
 ) -> Result<Committed<Json<HoldPolicy>>, Problem> {
     ctx.audit_note("upstream_id", upstream.to_string());
     ctx.commit((upstream, wanted), |tx, (upstream, wanted)| {

@@ -17,8 +17,8 @@ use api::problem::Problem;
 use api::sheet::Sheet;
 use identity::imports;
 pub use store::find as saved_mapping;
-pub use types::SheetMapping;
 use types::{LayoutSource, PreviewedRate, SheetPreview, format};
+pub use types::{SheetMapping, SheetMappingInput};
 use values::{Country, UpstreamId};
 
 /// Rows that a preview shows.
@@ -34,7 +34,7 @@ pub async fn show_mapping(mut ctx: ReadCtx, Path(upstream): Path<UpstreamId>) ->
 pub async fn save_mapping(
     ctx: RequestCtx,
     Path(upstream): Path<UpstreamId>,
-    Body(mapping): Body<SheetMapping>,
+    Body(SheetMappingInput(mapping)): Body<SheetMappingInput>,
 ) -> Result<Committed<Json<SheetMapping>>, Problem> {
     ctx.audit_note("upstream_id", upstream.to_string());
     ctx.commit((upstream, mapping), |tx, (upstream, mapping)| {
@@ -53,7 +53,7 @@ pub async fn save_mapping(
 pub async fn preview(
     ctx: RequestCtx,
     Path(id): Path<UpstreamId>,
-    sheet: Sheet<SheetMapping>,
+    sheet: Sheet<SheetMappingInput>,
 ) -> Result<Committed<Json<SheetPreview>>, Problem> {
     let (upstream, saved) = {
         let mut conn = ctx.app.db.read().await?;
@@ -62,7 +62,7 @@ pub async fn preview(
     };
     ctx.audit_note("upstream_id", id.to_string());
     let source = if sheet.mapping.is_some() { LayoutSource::Given } else { LayoutSource::Saved };
-    let mapping = sheet.mapping.or(saved);
+    let mapping = sheet.mapping.map(|SheetMappingInput(given)| given).or(saved);
     let rules = mapping.as_ref().map(SheetMapping::rules);
     let (content, now) = (imports::read_blocking(sheet.file.content().await?), ctx.now.millis());
     let turn = PREVIEWS.acquire().await.map_err(Problem::internal)?;

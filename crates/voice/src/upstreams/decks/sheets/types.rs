@@ -117,8 +117,24 @@ pub struct SheetMapping {
     pub closed_values: Vec<Text<1, 100>>,
 }
 
+/// A mapping in a request, where fields may be left out.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct SheetMappingInput(pub SheetMapping);
+
+impl JsonSchema for SheetMappingInput {
+    fn schema_name() -> Cow<'static, str> {
+        "SheetMappingInput".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        SheetMapping::json_schema(generator)
+    }
+}
+
 /// Headers of the columns of a rate sheet.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(deny_unknown_fields)]
 pub struct SheetColumns {
     /// Prefixes, or dial codes if there is a column for area codes.

@@ -89,30 +89,30 @@ type Header = Text<1, 200>;
 #[serde(deny_unknown_fields)]
 pub struct SheetMapping {
     /// Format of the files; files of the other format are refused. Null accepts both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub format: Option<SheetFormat>,
     /// Name of the sheet in a workbook; if null, the first visible one with the columns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub sheet: Option<Text<1, 31>>,
     /// Row of the header; if null, the first 50 rows are searched for the columns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     #[schemars(range(min = 1, max = 1000))]
     pub header_row: Option<i64>,
     /// Headers of the columns; letter case and white space do not matter.
     pub columns: SheetColumns,
     /// Pattern of dates that are texts, of YYYY, MM and DD, and HH, mm and ss for a time (UTC), such as DD/MM/YYYY. If
     /// null, dates are as in 2030-01-31 or RFC 3339. Date cells of a workbook need no pattern.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub date_format: Option<DateFormat>,
     /// Decimal separator of amounts that are texts; if null, point and comma are accepted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub decimal_separator: Option<DecimalSeparator>,
     /// Separator of several prefixes in one cell; if null, a cell has one prefix or one range such as 31201-31209.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub prefix_separator: Option<PrefixSeparator>,
     /// Values of the column `change` that withdraw the prefix. If empty, common words such as "closed" do, and unknown
     /// words are errors.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(length(max = 50))]
     pub closed_values: Vec<Text<1, 100>>,
 }
@@ -140,32 +140,32 @@ pub struct SheetColumns {
     /// Prefixes, or dial codes if there is a column for area codes.
     pub prefix: Header,
     /// Digits that follow the dial code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub area_code: Option<Header>,
     /// Names of the destinations.
     pub destination_name: Header,
     /// Two-letter country codes; where they are missing or names, the prefix decides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub country: Option<Header>,
     /// Rates per minute in the upstream's currency.
     pub rate_per_minute: Header,
     /// Connect fees in the upstream's currency.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub connect_fee: Option<Header>,
     /// Minimum and increment in one cell, such as 60/1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub increments: Option<Header>,
     /// Billing increments in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub billing_increment_seconds: Option<Header>,
     /// Minimum durations in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub minimum_seconds: Option<Header>,
     /// When rates come into force.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub effective_at: Option<Header>,
     /// Whether rates are new, changed or closed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub change: Option<Header>,
 }
 

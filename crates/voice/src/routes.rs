@@ -225,7 +225,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Deletes a rate plan that no customer ever had. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("rate_plan.remove").idempotent().problems(&[ResourceInUse])
             .under(tags::RATE_PLANS),
-        get("/admin/rate-plans/{id}/preview", rate_plans::preview, "previewRatePlan", "Preview price by rate plan")
+        get("/admin/rate-plans/{id}/preview", rate_plans::preview, "previewRatePlan", "Look up price by rate plan")
             .about("Returns what a number or prefix costs by the latest version of a rate plan, the rule that decides, the \
                     list price, cost and margin; 404 if it is not sold. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::RATE_PLANS),

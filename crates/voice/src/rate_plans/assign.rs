@@ -17,7 +17,7 @@ use identity::onboarding;
 use platform::routing::cache::Versioned;
 use platform::routing::plans::{self, NewAssignment, PlanTimeline};
 use platform::routing::tariff::PastTime;
-use values::{AccountId, RatePlanId, Rfc3339, Text};
+use values::{AccountId, Change, RatePlanId, Rfc3339, Text};
 
 /// Assignments that are shown.
 const MAX_HISTORY: i64 = 200;
@@ -82,18 +82,22 @@ async fn draft(ctx: &RequestCtx, customer: AccountId, request: &RatePlanAssign) 
     let mut timeline = PlanTimeline::of_account(&mut conn, customer).await?;
     let in_force = |timeline: &PlanTimeline, at| timeline.at(customer, PastTime::known_now(at));
     let old = in_force(&timeline, effective_at).map(|in_force| in_force.rate_plan_id);
+    let rate_plan_id = match request.rate_plan_id {
+        Change::Set(id) => id,
+        Change::Absent => old,
+    };
     let latest = plans::assignments_before(&mut conn, customer, i64::MAX, 1).await?.into_iter().next();
     let promised = latest.and_then(|latest| latest.notice_days);
     // A notice that this request shortens still counts for it.
     let mut days = promised.unwrap_or(DEFAULT_NOTICE_DAYS).max(request.notice_days.unwrap_or(0));
-    for id in [old, request.rate_plan_id].into_iter().flatten() {
+    for id in [old, rate_plan_id].into_iter().flatten() {
         let found = plans::find(&mut conn, id).await?;
         let mut faults = Faults::default();
         faults.unless(found.is_some(), "rate_plan_id", "does not name a rate plan");
         faults.into_result()?;
         days = days.max(found.map_or(0, |plan| plan.notice_days));
     }
-    if let Some(id) = request.rate_plan_id {
+    if let Some(id) = rate_plan_id {
         timeline = timeline.with_plan(&mut conn, id).await?;
         let has_begun = timeline.version_at(id, PastTime::known_now(effective_at)).is_some();
         let mut faults = Faults::default();
@@ -106,7 +110,7 @@ async fn draft(ctx: &RequestCtx, customer: AccountId, request: &RatePlanAssign) 
         let later = timeline.changes_between(effective_at, end);
         for at in std::iter::once(effective_at).chain(later) {
             let before = in_force(&timeline, at).map(|in_force| in_force.version_id);
-            let after = request.rate_plan_id.and_then(|id| timeline.version_at(id, PastTime::known_now(at)));
+            let after = rate_plan_id.and_then(|id| timeline.version_at(id, PastTime::known_now(at)));
             steps.push(Step {
                 at,
                 before: notice::compiled(&cached, &mut conn, before).await?,
@@ -117,7 +121,7 @@ async fn draft(ctx: &RequestCtx, customer: AccountId, request: &RatePlanAssign) 
         notice::require(&ctx.app, steps, end).await?;
     }
     let waive_reason = request.reason.as_ref().map(ToString::to_string);
-    let (rate_plan_id, notice_days) = (request.rate_plan_id, request.notice_days.or(promised));
+    let notice_days = request.notice_days.or(promised);
     let assignment = NewAssignment { account_id: customer, rate_plan_id, effective_at, notice_days, waive_reason };
     Ok(Draft { assignment, is_change: old != rate_plan_id, plans_version: cached.version() })
 }

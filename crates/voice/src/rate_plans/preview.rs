@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::rates::{country, money, prefix_of};
 use api::answer::Json;
-use api::checks::{Checked, Checks, Given, must};
 use api::context::ReadCtx;
+use api::faults::Faults;
 use api::input::{Path, Query};
 use api::problem::Problem;
 use identity::balance::CURRENCY;
@@ -28,11 +28,17 @@ pub struct PreviewQuery {
     prefix: Option<Digits>,
 }
 
-impl Checks for PreviewQuery {
-    fn check(given: &Given<'_>) {
-        given.check_with("number", "prefix", |number: Option<Digits>, prefix: Option<Digits>| {
-            must(number.is_some() != prefix.is_some(), "must be given if prefix is not, and only then")
-        });
+impl PreviewQuery {
+    /// The number or the prefix, whichever is given.
+    fn digits(self) -> Result<Digits, Problem> {
+        match (self.number, self.prefix) {
+            (Some(digits), None) | (None, Some(digits)) => Ok(digits),
+            _ => {
+                let mut faults = Faults::default();
+                faults.add("number", "must be given if prefix is not, and only then");
+                Err(faults.into())
+            }
+        }
     }
 }
 
@@ -72,11 +78,10 @@ pub struct RatePlanPreview {
 pub async fn preview(
     mut ctx: ReadCtx,
     Path(id): Path<RatePlanId>,
-    Query(Checked(query)): Query<Checked<PreviewQuery>>,
+    Query(query): Query<PreviewQuery>,
 ) -> Result<Json<RatePlanPreview>, Problem> {
-    let digits = query.number.or(query.prefix).ok_or_else(Problem::not_found)?;
-    let number = prefix_of(&digits)?;
     let version = plans::latest_version(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    let number = prefix_of(&query.digits()?)?;
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let tariff = request.app.tariff.current(&request.app.db).await?;

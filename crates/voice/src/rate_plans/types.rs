@@ -275,8 +275,9 @@ impl RatePlanUpdate {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatePlanAssign {
-    /// Id of the rate plan; null for the list price.
-    pub rate_plan_id: Option<RatePlanId>,
+    /// Id of the rate plan; null for the list price, and as before if left out.
+    #[serde(default)]
+    pub rate_plan_id: Change<Option<RatePlanId>>,
     /// When the customer gets the plan (RFC 3339), not in the past; now if left out. It replaces every assignment that
     /// would take effect later.
     #[serde(default)]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use db::params;
+use reqwest::Method;
 use serde_json::{Value, json};
 use values::Role;
 
@@ -11,6 +12,7 @@ use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::cdrs::rfc3339;
+use crate::world::fixtures::key;
 use crate::world::fixtures::notifications::notification_codes;
 use crate::world::fixtures::rate_plans::{assign_plan, create_plan, fixed_rule, update_plan};
 use crate::world::fixtures::rates::upstream_with_deck;
@@ -108,6 +110,10 @@ both! {
         let history = planned["history"].as_array().unwrap();
         assert_eq!((&history[0]["rate_plan_id"], &history[0]["effective_at"]), (&json!(dear), &json!(soon)));
         assert_eq!((history.len(), &history[1]["number"]), (2, &json!(1)));
+        // Without a plan, only the notice changes.
+        let path = format!("/admin/customers/{}/rate-plan", cora.account_id);
+        let kept = admin.with_key(key()).call(Method::PUT, &path, Some(json!({"notice_days": 45}))).await.ok();
+        assert_eq!((&kept["notice_days"], &kept["rate_plan_id"]), (&json!(45), &json!(cheap)));
         // Nobody gets less than a week unless it was agreed before.
         let (carl, dear) = (world.customer("carl@customer.example").await, create_plan(&admin, json!({"markup_pct": 10, "notice_days": 0})).await);
         let soon = earliest(assign_plan(&admin, &carl.account_id, Some(&dear), json!({"notice_days": 0})).await);

@@ -43,10 +43,9 @@ both! {
         let taken = json!({"upstream_id": scene.upstream});
         import_cdrs(&scene.world, &[
             cdr_line(&scene, "a", now - 2 * DAY, 600, taken.clone()),
-            cdr_line(&scene, "b", now - DAY, 600, taken.clone()),
-            // Not in the deck's changes, and a call of today, which does not count.
+            cdr_line(&scene, "b", now - DAY, 600, taken),
+            // To a destination whose rate stays.
             cdr_line(&scene, "c", now - DAY, 60, json!({"upstream_id": scene.upstream, "called": "+442071234567"})),
-            cdr_line(&scene, "d", now - 1000, 600, taken),
         ]).await;
         // Twenty minutes at 0.06 cost 1.20 and were sold for more; at 0.09 they cost 1.80.
         let next = CALL_DECK.replace("31,Netherlands,NL,0.06", "31,Netherlands,NL,0.09").replace("1900,Premium,US,2,0,60,60\n", "");

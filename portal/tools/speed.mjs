@@ -12,7 +12,7 @@ const DESKTOP = { viewport: { width: 1360, height: 860 } };
 /** Links of the menu, one after the other, each with a table or figures that have to be loaded. */
 const WAYS = [
   [CUSTOMER, ['/calls', '/trunks', '/numbers', '/billing', '/support', '/rates']],
-  [ADMIN, ['/team/traffic', '/team/customers', '/team/upstreams', '/team/payments', '/team/tickets']],
+  [ADMIN, ['/team/reviews', '/team/customers', '/team/upstreams', '/team/payments', '/team/tickets']],
 ];
 
 async function slowed(page) {

@@ -144,9 +144,9 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns a call dispute of any customer. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
         post("/admin/disputes/{id}/resolve", disputes::resolve, "resolveDispute", "Resolve call dispute")
-            .about("Credits a disputed call to the customer's balance, in whole or in part, or rejects the dispute. The \
-                    note becomes a message of its ticket, which is resolved. The credit is a line of the next invoice, \
-                    with the VAT that the call was charged with. Admins only.")
+            .about("Credits a disputed call to the customer's balance, in whole or in part, or rejects the dispute; the note \
+                    becomes a message of its ticket, which is resolved. A credit is a line of the next invoice, with the \
+                    VAT that the call was charged with. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("dispute.resolve").recent_sign_in().idempotent()
             .problems(&[StateConflict]).under(tags::ADMIN_SUPPORT),
         get("/admin/notices", notices::list_all, "adminListNotices", "List all notices")

@@ -19,6 +19,8 @@ const CORA: &str = "cora@customer.example";
 
 /// Imports a call of a minute, for 0.06 EUR, and returns the id of its CDR.
 async fn call(scene: &Scene, call_id: &str) -> String {
+    // The deck is in force.
+    scene.world.advance(90).await;
     import_cdrs(&scene.world, &[cdr_line(scene, call_id, scene.now() - 60_000, 60, json!({}))]).await;
     cdr(scene, call_id).await
 }

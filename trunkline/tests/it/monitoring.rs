@@ -67,6 +67,10 @@ impl Prometheus {
 
     /// The alerts, once each has been evaluated on what was scraped.
     async fn alerts(&self) -> Vec<Value> {
+        let ready = format!("http://{}/-/ready", self.address);
+        while !reqwest::get(&ready).await.unwrap().status().is_success() {
+            tokio::task::yield_now().await;
+        }
         loop {
             let scraped = self.get("query", &[("query", "up{job=\"trunkline\"} == 1")]).await;
             let rules = self.get("rules", &[]).await;

@@ -87,7 +87,7 @@ pub async fn find_with_spend(
             "SELECT ",
             CustomerRow::COLS,
             ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
                     THEN d.amount END), 0) AS BIGINT)
                     FROM ledger_days d
                     WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
@@ -109,7 +109,7 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                     "SELECT ",
                     CustomerRow::COLS,
                     ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
                             THEN d.amount END), 0) AS BIGINT)
                             FROM ledger_days d
                             WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
@@ -126,7 +126,7 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                     "SELECT ",
                     CustomerRow::COLS,
                     ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
                             THEN d.amount END), 0) AS BIGINT)
                             FROM ledger_days d
                             WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
@@ -143,7 +143,7 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                     "SELECT ",
                     CustomerRow::COLS,
                     ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
                             THEN d.amount END), 0) AS BIGINT)
                             FROM ledger_days d
                             WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
@@ -171,7 +171,7 @@ pub async fn unapproved(
             "SELECT ",
             CustomerRow::COLS,
             ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
                     THEN d.amount END), 0) AS BIGINT)
                     FROM ledger_days d
                     WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
@@ -195,7 +195,7 @@ pub async fn with_words(
             "SELECT ",
             CustomerRow::COLS,
             ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
                     THEN d.amount END), 0) AS BIGINT)
                     FROM ledger_days d
                     WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $11 AND d.day <= $12)

@@ -29,10 +29,10 @@ export function ruleOf({ match, markup_pct, rate_per_minute, connect_fee, increm
 }
 
 export function bodyOf({ kind, value, markup, rate, fee, increment, minimum }: Rule) {
-  const euros = (amount: string) => (amount ? { amount, currency: 'EUR' } : undefined);
-  const number = (text: string) => (text ? Number(text) : undefined);
+  const euros = (amount: string) => (amount ? { amount, currency: 'EUR' } : null);
+  const number = (text: string) => (text ? Number(text) : null);
   return {
-    match: kind === 'prefix' ? { prefix: value } : kind === 'country' ? { country: value } : { destination_name: value },
+    match: { prefix: null, destination_name: null, country: null, [kind]: value },
     markup_pct: number(markup),
     rate_per_minute: euros(rate),
     connect_fee: euros(fee),

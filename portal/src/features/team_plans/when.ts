@@ -7,8 +7,9 @@ export type When = { at: string; waive: boolean; reason: string };
 export const atOnce = (): When => ({ at: '', waive: false, reason: '' });
 
 export const whenBody = ({ at, waive, reason }: When) => ({
-  effective_at: at || undefined,
-  ...(waive ? { waive_notice: true, reason: reason.trim() } : {}),
+  effective_at: at || null,
+  waive_notice: waive,
+  reason: waive ? reason.trim() : null,
 });
 
 /** The earliest moment that a refusal names, if it is about notice. */

@@ -11,8 +11,16 @@ use super::name;
 
 /// Changes that every user may make: what is its own, and what all users of an account share. A simulation changes
 /// nothing.
-const OPEN_TO_ALL: [&str; 7] =
-    ["/auth/", "/me/password", "/me/2fa", "/me/passkeys", "/notifications/", "/tickets", "/calls/simulate"];
+const OPEN_TO_ALL: [&str; 8] = [
+    "/auth/",
+    "/me/password",
+    "/me/2fa",
+    "/me/passkeys",
+    "/notifications/",
+    "/tickets",
+    "/cdrs/{id}/dispute",
+    "/calls/simulate",
+];
 const OWN: [&str; 3] = ["/me/sessions", "/me/email-verification", "/me/notification-preferences"];
 
 #[test]

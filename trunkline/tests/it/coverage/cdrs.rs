@@ -108,7 +108,7 @@ async fn with_charged_call(world: &World) -> (Client, String) {
     upstream_with_deck(world, &admin, "Carrier", "EUR", 0.0, "31,Netherlands,NL,0.06\n").await;
     let customer = world.minted(Role::Customer).await;
     let trunk = create_trunk(&customer, "First").await;
-    let at = world.seconds() * 1000;
+    let at = world.node.app.clock.now().millis();
     let line = json!({
         "call_id": uuid().to_string(), "leg": "termination", "trunk_id": trunk.strip_prefix("/trunks/").unwrap(),
         "called": "+31201234567", "started_at": at, "answered_at": at, "ended_at": at + 60_000, "status": "answered",

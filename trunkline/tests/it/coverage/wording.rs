@@ -11,7 +11,7 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 53] = [
+const VERBS: [&str; 54] = [
     "Apply",
     "Approve",
     "Cancel",
@@ -25,6 +25,7 @@ const VERBS: [&str; 53] = [
     "Decline",
     "Delete",
     "Disable",
+    "Dispute",
     "Download",
     "Drop",
     "Enroll",

@@ -39,6 +39,7 @@ both! {
     async fn the_impact_of_a_deck_is_weighted_by_the_calls_of_thirty_days(db) {
         let scene = Scene::start(db, 100_000).await;
         scene.world.advance(3 * 86_400).await;
+        let admin = scene.world.minted(Role::Admin).await;
         let now = scene.now();
         let taken = json!({"upstream_id": scene.upstream});
         import_cdrs(&scene.world, &[
@@ -49,9 +50,9 @@ both! {
         ]).await;
         // Twenty minutes at 0.06 cost 1.20 and were sold for more; at 0.09 they cost 1.80.
         let next = CALL_DECK.replace("31,Netherlands,NL,0.06", "31,Netherlands,NL,0.09").replace("1900,Premium,US,2,0,60,60\n", "");
-        let dry = import_deck(&scene.world, &scene.admin, &scene.upstream, "?dry_run=true", &next).await;
+        let dry = import_deck(&scene.world, &admin, &scene.upstream, "?dry_run=true", &next).await;
         assert_eq!(import_counts(&dry), [0, 1, 1, 0]);
-        let seen = impact(&scene.admin, &scene.upstream, &dry).await.ok();
+        let seen = impact(&admin, &scene.upstream, &dry).await.ok();
         assert_eq!(seen["prefixes"], json!({"added": 0, "removed": 1, "increased": 1, "decreased": 0, "unchanged": 2}));
         let rise = &seen["steepest_rise"];
         assert_eq!((&rise["prefix"], &rise["percent"]), (&json!("31"), &json!(50.0)), "{seen}");
@@ -65,10 +66,10 @@ both! {
         assert_eq!((&customer["destinations"], nanos(&customer["new_cost"])), (&json!(1), 1_800_000_000), "{seen}");
         assert!(customer["customer_name"].is_string(), "{seen}");
         // A deck that falls below cost is held, and so is one that rises too much.
-        set_policy(&scene.admin, &scene.upstream, json!({"increase_percent": 49, "below_cost": true})).await.ok();
-        let held = import_deck(&scene.world, &scene.admin, &scene.upstream, "", &next).await;
+        set_policy(&admin, &scene.upstream, json!({"increase_percent": 49, "below_cost": true})).await.ok();
+        let held = import_deck(&scene.world, &admin, &scene.upstream, "", &next).await;
         assert_eq!((&held["status"], &held["held_for"]), (&json!("held"), &json!(["rate_increase", "below_cost"])));
-        assert_eq!(impact(&scene.admin, &scene.upstream, &held).await.ok()["destinations"], seen["destinations"]);
+        assert_eq!(impact(&admin, &scene.upstream, &held).await.ok()["destinations"], seen["destinations"]);
         scene.end().await;
     }
 

@@ -143,7 +143,7 @@ both! {
             let first = &seen["rows"][0];
             assert_eq!((&first["prefix"], &first["country"]), (&json!("31"), &json!("NL")), "{number}: {seen}");
             assert_eq!(first["rate_per_minute"]["amount"], "0.0125", "{number}: {seen}");
-            assert_eq!(first["effective_at"], "2020-01-31T00:00:00.000Z", "{number}: {seen}");
+            assert_eq!(first["effective_at"], "2020-01-31T00:00:00Z", "{number}: {seen}");
             let mobile = seen["rows"].as_array().unwrap().iter().find(|row| row["prefix"] == "316").unwrap();
             assert_eq!(mobile["rate_per_minute"]["amount"], "0.02", "{number}: {seen}");
             let seconds = (&mobile["minimum_seconds"], &mobile["billing_increment_seconds"]);

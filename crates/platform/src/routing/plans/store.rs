@@ -44,18 +44,6 @@ row! {
     }
 }
 
-/// Columns and tables of a [`PlanSummary`] at the time `$1`.
-const SUMMARY: &str = sql!(
-    "p.id, p.name, p.notice_days, p.created_at, p.updated_at, v.id, v.number, v.base, v.markup,
-    v.allow_below_cost, v.rule_count, v.effective_at,
-    (SELECT COUNT(DISTINCT a.account_id) FROM rate_plan_assignments AS a
-     WHERE a.rate_plan_id = p.id AND NOT EXISTS (
-         SELECT 1 FROM rate_plan_assignments AS later WHERE later.account_id = a.account_id
-             AND later.number > a.number AND (later.effective_at <= $1 OR later.effective_at <= a.effective_at)))
-    FROM rate_plans AS p JOIN rate_plan_versions AS v ON v.rate_plan_id = p.id
-        AND v.number = (SELECT MAX(number) FROM rate_plan_versions WHERE rate_plan_id = p.id)"
-);
-
 row! {
     /// What a plan says from a time on.
     #[derive(Clone, Debug)]
@@ -174,9 +162,16 @@ pub async fn find(conn: &mut Conn, id: RatePlanId) -> Result<Option<PlanRow>, Db
 pub async fn list(conn: &mut Conn, (at, id): (Time, RatePlanId), limit: i64) -> Result<Vec<PlanSummary>, DbError> {
     conn.all(
         sql!(
-            "SELECT ",
-            SUMMARY,
-            " WHERE (p.created_at, p.id) < ($2, $3) ORDER BY p.created_at DESC, p.id DESC LIMIT $4"
+            "SELECT p.id, p.name, p.notice_days, p.created_at, p.updated_at, v.id, v.number, v.base, v.markup,
+                 v.allow_below_cost, v.rule_count, v.effective_at,
+                 (SELECT COUNT(DISTINCT a.account_id) FROM rate_plan_assignments AS a
+                  WHERE a.rate_plan_id = p.id AND NOT EXISTS (
+                      SELECT 1 FROM rate_plan_assignments AS later WHERE later.account_id = a.account_id
+                          AND later.number > a.number
+                          AND (later.effective_at <= $1 OR later.effective_at <= a.effective_at)))
+             FROM rate_plans AS p JOIN rate_plan_versions AS v ON v.rate_plan_id = p.id
+                 AND v.number = (SELECT MAX(number) FROM rate_plan_versions WHERE rate_plan_id = p.id)
+             WHERE (p.created_at, p.id) < ($2, $3) ORDER BY p.created_at DESC, p.id DESC LIMIT $4"
         ),
         params![conn.now(), at, id, limit],
     )
@@ -185,7 +180,22 @@ pub async fn list(conn: &mut Conn, (at, id): (Time, RatePlanId), limit: i64) -> 
 
 /// A plan with the version of it that was written last.
 pub async fn summary(conn: &mut Conn, id: RatePlanId) -> Result<Option<PlanSummary>, DbError> {
-    conn.opt(sql!("SELECT ", SUMMARY, " WHERE p.id = $2"), params![conn.now(), id]).await
+    conn.opt(
+        sql!(
+            "SELECT p.id, p.name, p.notice_days, p.created_at, p.updated_at, v.id, v.number, v.base, v.markup,
+                 v.allow_below_cost, v.rule_count, v.effective_at,
+                 (SELECT COUNT(DISTINCT a.account_id) FROM rate_plan_assignments AS a
+                  WHERE a.rate_plan_id = p.id AND NOT EXISTS (
+                      SELECT 1 FROM rate_plan_assignments AS later WHERE later.account_id = a.account_id
+                          AND later.number > a.number
+                          AND (later.effective_at <= $1 OR later.effective_at <= a.effective_at)))
+             FROM rate_plans AS p JOIN rate_plan_versions AS v ON v.rate_plan_id = p.id
+                 AND v.number = (SELECT MAX(number) FROM rate_plan_versions WHERE rate_plan_id = p.id)
+             WHERE p.id = $2"
+        ),
+        params![conn.now(), id],
+    )
+    .await
 }
 
 /// Deletes a plan that no customer ever had, with its versions.

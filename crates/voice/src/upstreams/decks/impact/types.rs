@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::{DAYS, Impact};
 use crate::upstreams::decks::hold::HoldReason;
@@ -9,7 +10,7 @@ use crate::upstreams::decks::store::ImportRow;
 use crate::upstreams::decks::types::{DeckImportId, DeckImportStatus};
 use identity::balance::CURRENCY;
 use identity::names::Names;
-use values::{AccountId, Currency, ExactMoney, Money};
+use values::{Currency, ExactMoney, Money};
 
 /// What a rate deck import changes, weighted by the calls of the 30 UTC days before it that the upstream took.
 #[derive(Serialize, JsonSchema)]
@@ -43,7 +44,7 @@ pub struct DeckImpact {
     /// Up to 100 destinations with calls: first those below cost, then by the size of the change.
     pub destinations: Vec<DestinationImpact>,
     /// Up to 100 customers with destinations below cost, those with the largest loss first.
-    pub customers: Vec<CustomerImpact>,
+    pub customers: Vec<DeckCustomerImpact>,
 }
 
 /// Numbers of prefixes by how their rate changes.
@@ -95,9 +96,9 @@ pub struct DestinationImpact {
 
 /// A customer with destinations that would be sold below cost.
 #[derive(Serialize, JsonSchema)]
-pub struct CustomerImpact {
-    /// Id of the customer.
-    pub customer_id: AccountId,
+pub struct DeckCustomerImpact {
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// Name of the customer.
     pub customer_name: Option<String>,
     /// Number of its destinations that would be sold below cost.
@@ -144,8 +145,8 @@ impl DeckImpact {
             customers: impact
                 .customers
                 .into_iter()
-                .map(|it| CustomerImpact {
-                    customer_id: it.customer_id,
+                .map(|it| DeckCustomerImpact {
+                    customer_id: it.customer_id.uuid(),
                     customer_name: names.get(it.customer_id.uuid()),
                     destinations: it.destinations,
                     charge: money(it.charge),

@@ -237,7 +237,8 @@ function encodeBody(body: unknown, headers: Headers): BodyInit | undefined {
   // fetch itself names the boundary of a form.
   if (body instanceof FormData) return body;
   if (typeof body === "string" || body instanceof Blob || body instanceof Uint8Array) {
-    if (!headers.has("Content-Type")) headers.set("Content-Type", "text/csv");
+    const type = body instanceof Blob && body.type !== "" ? body.type : "text/csv";
+    if (!headers.has("Content-Type")) headers.set("Content-Type", type);
     return body as BodyInit;
   }
   headers.set("Content-Type", "application/json");

@@ -34,9 +34,11 @@ type RequestBody<Op> = Op extends { requestBody: infer B }
 type Payload<B> = B extends { content: infer C }
   ? C extends { "application/json": infer Json }
     ? Json
-    : C extends { "multipart/form-data": unknown }
-      ? FormData
-      : string | Blob | Uint8Array
+    : C extends { "multipart/form-data": unknown; "text/csv": unknown }
+      ? FormData | string | Blob | Uint8Array
+      : C extends { "multipart/form-data": unknown }
+        ? FormData
+        : string | Blob | Uint8Array
   : never;
 
 /** What every call takes beside its parameters. */

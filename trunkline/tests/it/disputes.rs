@@ -73,7 +73,7 @@ both! {
         let mut statuses = join_all(decisions).await;
         statuses.sort_unstable();
         assert_eq!(statuses, [vec![200], vec![409; 7]].concat());
-        assert_eq!(balance(customer).await, "10");
+        assert_eq!(balance(customer).await, "10.00");
         let ended = customer.get(&format!("/disputes/{}", opened["id"].as_str().unwrap())).await.ok();
         assert_eq!((&ended["status"], &ended["amount"]["amount"]), (&json!("credited"), &json!("0.06")));
         assert_eq!(ended["note"], "We are sorry");

@@ -47,6 +47,7 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("POST", "/admin/api-keys", Body(|| json!({"expires_at": "2001-01-01T00:00:00Z"})), "expires_at"),
     ("PATCH", "/admin/api-keys/{id}", Body(|| json!({"expires_at": "2001-01-01T00:00:00Z"})), "expires_at"),
     ("POST", "/admin/credits", Body(|| json!({"amount": {"amount_minor": 0, "currency": "EUR"}})), "amount"),
+    ("POST", "/admin/disputes/{id}/resolve", Body(|| json!({"outcome": "reject", "amount": {"amount_minor": 1, "currency": "EUR"}})), "amount"),
     ("POST", "/admin/credit-requests", Body(|| json!({"amount": {"amount_minor": -1, "currency": "EUR"}})), "amount"),
     ("PUT", "/admin/customers/{id}/balance-limits", Body(|| json!({"minimum": {"amount_minor": 1, "currency": "USD"}})), "minimum.currency"),
     ("PUT", "/account/auto-recharge", Body(|| json!({"enabled": true, "payment_method_id": null})), "payment_method_id"),

@@ -11,7 +11,7 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 54] = [
+const VERBS: [&str; 55] = [
     "Apply",
     "Approve",
     "Cancel",
@@ -52,6 +52,7 @@ const VERBS: [&str; 54] = [
     "Request",
     "Rerate",
     "Reset",
+    "Resolve",
     "Retry",
     "Review",
     "Rotate",

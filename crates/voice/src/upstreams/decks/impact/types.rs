@@ -42,7 +42,7 @@ pub struct DeckImpact {
     /// Number of customers that would be sold some destination below cost.
     pub customers_below_cost: i64,
     /// Up to 100 destinations with calls: first those below cost, then by the size of the change.
-    pub destinations: Vec<DestinationImpact>,
+    pub destinations: Vec<DeckDestinationImpact>,
     /// Up to 100 customers with destinations below cost, those with the largest loss first.
     pub customers: Vec<DeckCustomerImpact>,
 }
@@ -77,7 +77,7 @@ pub struct RateRise {
 
 /// A destination with calls that the upstream took.
 #[derive(Serialize, JsonSchema)]
-pub struct DestinationImpact {
+pub struct DeckDestinationImpact {
     /// Country code of the destination.
     pub country: String,
     /// Name of the destination.
@@ -132,7 +132,7 @@ impl DeckImpact {
             destinations: impact
                 .destinations
                 .into_iter()
-                .map(|it| DestinationImpact {
+                .map(|it| DeckDestinationImpact {
                     below_cost: it.is_below_cost(),
                     country: it.country,
                     destination_name: it.destination_name,

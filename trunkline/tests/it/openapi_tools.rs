@@ -13,8 +13,12 @@ use values::Role;
 use crate::world::World;
 use crate::world::engines::TestDb;
 
-/// Nothing runs after the generator, and a table is sent as a file.
-const PYTHON_CONFIG: &str = "post_hooks: []\ncontent_type_overrides: {text/csv: application/octet-stream}\n";
+/// Nothing runs after the generator, and tables and workbooks are sent as files.
+const PYTHON_CONFIG: &str = "post_hooks: []
+content_type_overrides:
+  text/csv: application/octet-stream
+  application/vnd.openxmlformats-officedocument.spreadsheetml.sheet: application/octet-stream
+";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()

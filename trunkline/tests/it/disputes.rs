@@ -81,7 +81,7 @@ both! {
         assert_eq!((&ticket["status"], &ticket["messages"][1]["body"]), (&json!("resolved"), &json!("We are sorry")));
         assert!(notification_codes(customer).await.contains(&"ticket.reply".to_owned()));
         let line = &customer.get("/account/ledger?kind=call_credit").await.ok()["data"][0];
-        assert_eq!((&line["amount"]["amount"], &line["note"]), (&json!("0.06"), &json!("Disputed call to +31201234567")));
+        assert_eq!((&line["amount"]["amount"], &line["description"]), (&json!("0.06"), &json!("Disputed call to +31201234567")));
         scene.end().await;
     }
 

@@ -10,7 +10,7 @@ use crate::world::World;
 use crate::world::engines::sqlite;
 
 const MAX_BYTES: usize = 1_650_000;
-const MAX_PACKED_BYTES: usize = 150_000;
+const MAX_PACKED_BYTES: usize = 160_000;
 
 sqlite! {
     async fn the_reference_weighs_little_and_less_when_packed(db) {

@@ -67,7 +67,7 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("PATCH", "/admin/upstreams/{id}", Body(|| json!({"rate_import_url": "http://rates.example/deck.csv"})), "rate_import_url"),
     ("POST", "/admin/rate-plans", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),
     ("PATCH", "/admin/rate-plans/{id}", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),
-    ("PUT", "/admin/customers/{id}/rate-plan", Body(|| json!({"reason": "agreed"})), "waive_notice"),
+    ("PUT", "/admin/customers/{id}/rate-plan", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),
     ("PUT", "/admin/fx-rates", Body(|| json!({"base": "USD"})), "base"),
     ("GET", "/rates/diff", Query("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to"),
     ("GET", "/cdrs", Query("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to"),

@@ -12,8 +12,9 @@ pub fn bounds(node: &Value) -> Vec<Bound> {
         [] => {}
         values => bounds.push(Bound { words: "one of".to_owned(), values: values.iter().map(literal).collect() }),
     }
+    // Absent and null are the same where null is the default: the type says that already.
     for (key, words) in [("const", "always"), ("default", "default")] {
-        if let Some(value) = node.get(key) {
+        if let Some(value) = node.get(key).filter(|value| !value.is_null()) {
             bounds.push(Bound { words: words.to_owned(), values: vec![literal(value)] });
         }
     }
@@ -78,6 +79,7 @@ mod tests {
         assert_eq!(words(json!({"minimum": 100, "default": 100})), ["default 100", "at least 100"]);
         assert_eq!(words(json!({"enum": ["a", 1, null], "deprecated": true})), ["one of a 1 null", "deprecated"]);
         assert_eq!(words(json!({"const": "Bearer"})), ["always Bearer"]);
+        assert_eq!(words(json!({"type": ["string", "null"], "default": null})), [""; 0]);
         assert_eq!(
             words(json!({"pattern": "^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"})),
             [""; 0]

@@ -1,15 +1,25 @@
-//! The chapters after the operations: problems, headers and shared types.
+//! The chapters after the operations: problems, common parameters, headers and shared types.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::operation::Operation;
+use super::Page;
+use super::operation::Trait;
 use super::schema::{Document, list, text};
-use super::{MANY, Page, section};
 use crate::html::{Html, anchor};
 
 const PROBLEM: &str = "/components/schemas/Problem";
+
+fn operations_with(html: &mut Html, of: Trait<'_>) {
+    match of {
+        Trait::Any => html.raw("Where they apply, every operation"),
+        Trait::RequestBody => html.raw("Operations with a request body"),
+        Trait::Parameter(place) => html.raw("Operations with ").content(place).raw(" parameters"),
+        Trait::Header(name) => html.raw("Operations with the header ").code(name),
+        Trait::Role(name) => html.raw("Operations for the role ").code(name),
+    };
+}
 
 fn problems(document: Document<'_>) -> &[Value] {
     document.0.pointer(PROBLEM).map_or(&[], |schema| list(schema, "x-problems"))
@@ -20,39 +30,21 @@ pub fn problem_codes(document: Document<'_>) -> BTreeSet<&str> {
     problems(document).iter().filter_map(|problem| text(problem, "code")).collect()
 }
 
-/// The headers that many operations accept, each as an operation describes it that requires it, if one does.
-pub fn request_headers<'a>(document: Document<'a>, operations: &[Operation<'a>]) -> BTreeMap<&'a str, &'a str> {
-    let mut headers: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
-    let parameters = operations.iter().flat_map(|operation| operation.parameters(document));
-    for parameter in parameters.filter(|parameter| text(parameter, "in") == Some("header")) {
-        let (count, description) = headers.entry(text(parameter, "name").unwrap_or_default()).or_default();
-        *count += 1;
-        if *count == 1 || parameter.get("required") == Some(&Value::Bool(true)) {
-            *description = text(parameter, "description").unwrap_or_default();
-        }
-    }
-    let many = headers.into_iter().filter(|(_, (count, _))| *count >= MANY);
-    many.map(|(name, (_, description))| (name, description)).collect()
-}
-
 impl<'a> Page<'a> {
     /// The schema of problems, and one paragraph for each code.
     pub fn problems(&self, html: &mut Html) {
         html.raw("<section class=\"chapter\"><h2 id=\"problems\">Problems</h2>");
         html.raw("<p>The body of every error (problem details, RFC 7807). Branch on <code>type</code>: it is ");
         html.raw("<code>urn:service:voice:problem:</code> and the code.</p>");
-        if !self.common_codes.is_empty() {
-            html.raw("<p>Where they apply, every operation can also respond with ");
-            self.common_codes.iter().for_each(|code| self.problem_link(html, code));
-            html.raw("</p>");
-        }
-        if !self.body_codes.is_empty() {
-            html.raw("<p>Operations with a request body can also respond with ");
-            self.body_codes.iter().for_each(|code| self.problem_link(html, code));
+        for (of, codes) in self.common.codes.groups() {
+            html.raw("<p>");
+            operations_with(html, *of);
+            html.raw(" can also respond with ");
+            codes.iter().for_each(|code| self.problem_link(html, code));
             html.raw("</p>");
         }
         if let Some(schema) = self.document.0.pointer(PROBLEM) {
-            section::fields(html, &self.document.fields(schema, &self.shared));
+            self.fields(html, &self.document.fields(schema, &self.shared));
         }
         for problem in problems(self.document) {
             let part = |key: &str| text(problem, key).unwrap_or_default();
@@ -64,23 +56,26 @@ impl<'a> Page<'a> {
         html.raw("</section>");
     }
 
-    pub fn request_headers(&self, html: &mut Html) {
-        html.raw("<section class=\"chapter\"><h2 id=\"request-headers\">Request headers</h2><dl>");
-        for (name, description) in &self.request_headers {
-            html.raw("<dt id=\"request-header-").text(&anchor(name)).raw("\">").content(name).raw("</dt><dd>");
-            html.inline(description).raw("</dd>");
+    pub fn common_parameters(&self, html: &mut Html) {
+        html.raw("<section class=\"chapter\"><h2 id=\"parameters\">Common parameters</h2><dl>");
+        for ((place, name), parameter) in &self.common.parameters {
+            html.raw("<dt id=\"parameter-").text(&anchor(name)).raw("\">").content(name).raw("</dt><dd>");
+            self.about(html, &self.parameter(parameter));
+            html.raw(" <span class=\"quiet\">").content(place).raw("</span></dd>");
         }
         html.raw("</dl></section>");
     }
 
     pub fn headers(&self, html: &mut Html) {
         html.raw("<section class=\"chapter\"><h2 id=\"headers\">Response headers</h2>");
-        if !self.common_headers.is_empty() {
-            html.raw("<p>Successes have ");
-            for name in &self.common_headers {
-                html.code(name).raw(" ");
+        for (of, names) in self.common.headers.groups() {
+            html.raw("<p>");
+            operations_with(html, *of);
+            html.raw(" can respond with ");
+            for name in names {
+                html.raw("<a href=\"#header-").text(&anchor(name)).raw("\">").content(name).raw("</a> ");
             }
-            html.raw("and those that the operation lists.</p>");
+            html.raw("</p>");
         }
         html.raw("<dl>");
         let headers = self.document.0.pointer("/components/headers").and_then(Value::as_object);
@@ -95,14 +90,14 @@ impl<'a> Page<'a> {
         html.raw("</dl></section>");
     }
 
-    /// Types that many operations use.
+    /// Types that many operations use, unless one of these shows their fields.
     pub fn types(&self, html: &mut Html) {
         html.raw("<section class=\"chapter\"><h2 id=\"types\">Types</h2>");
         let schemas = self.document.0.pointer("/components/schemas").and_then(Value::as_object);
-        for (name, schema) in schemas.into_iter().flatten().filter(|(name, _)| self.shared.contains(name.as_str())) {
-            html.raw("<h3 id=\"type-").text(&anchor(name)).raw("\">").content(name).raw("</h3>");
+        for (name, schema) in schemas.into_iter().flatten().filter(|(name, _)| self.is_in_types(name)) {
+            html.raw("<h3 id=\"").text(&self.home(name)).raw("\">").content(name).raw("</h3>");
             html.prose(text(schema, "description").unwrap_or_default());
-            section::fields(html, &self.document.fields(schema, &self.shared));
+            self.fields(html, &self.document.fields(schema, &self.shared));
         }
         html.raw("</section>");
     }

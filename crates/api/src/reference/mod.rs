@@ -1,16 +1,17 @@
 //! The API reference: the OpenAPI document as one HTML page.
 //!
-//! The page has one inline script (search, copying) and no external resources, so it works offline and with a strict
-//! Content-Security-Policy; without the script only these two are missing. The contents are on the left, one chapter per
+//! The page has one inline script (search, copying, samples that scroll by keyboard) and no external resources, so it works
+//! offline and with a strict Content-Security-Policy; without the script only these are missing. The contents are on the left, one chapter per
 //! tag. Each operation shows who may call it, its parameters, body, responses and problem codes, and the request as curl,
-//! TypeScript and Python. Chapters about problems, headers and shared types follow.
+//! TypeScript and Python. Chapters about problems, common parameters, headers and shared types follow.
 //!
-//! `operation` reads operations, `schema` and `bounds` their schemas; `request` makes the sample request and `code` writes
-//! it; `section` renders an operation, `chapters` what follows them.
+//! `operation` reads operations, `schema` and `bounds` their schemas; `common` finds what many operations share;
+//! `request` makes the sample request and `code` writes it; `section` renders an operation, `chapters` what follows them.
 
 mod bounds;
 mod chapters;
 mod code;
+mod common;
 mod operation;
 mod request;
 pub(crate) mod schema;
@@ -23,6 +24,7 @@ use serde_json::Value;
 
 use super::headers::inline_source;
 use super::html::{Html, anchor};
+use common::Common;
 use operation::Operation;
 use schema::{Document, text};
 
@@ -47,34 +49,39 @@ struct Page<'a> {
     document: Document<'a>,
     /// Types that are shown once.
     shared: BTreeSet<&'a str>,
+    /// The operations that show the fields of a shared type, by the type; the others are in the chapter about types.
+    shown_by: BTreeMap<&'a str, String>,
     /// Problem codes that are explained.
     codes: BTreeSet<&'a str>,
-    /// Problem codes that most operations have, or most of those with a body, and headers of most successes. They are
-    /// named once, in their chapters.
-    common_codes: BTreeSet<&'a str>,
-    body_codes: BTreeSet<&'a str>,
-    common_headers: BTreeSet<&'a str>,
-    /// Headers that many requests can have, with their descriptions.
-    request_headers: BTreeMap<&'a str, &'a str>,
+    common: Common<'a>,
+}
+
+impl Page<'_> {
+    /// The anchor of the place where the fields of a shared type are shown.
+    fn home(&self, name: &str) -> String {
+        self.shown_by.get(name).cloned().unwrap_or_else(|| format!("type-{}", anchor(name)))
+    }
+
+    /// Whether a type is in the chapter about types.
+    fn is_in_types(&self, name: &str) -> bool {
+        self.shared.contains(name) && !self.shown_by.contains_key(name)
+    }
 }
 
 /// The page for an OpenAPI 3.1 document.
 pub fn render(openapi: &Value) -> String {
     let document = Document(openapi);
     let operations = document.operations();
-    let with_body = || operations.iter().filter(|operation| operation.request(document).is_some());
-    let common_codes = common(operations.iter().map(|operation| operation.problem_codes(document)));
-    let body_codes = common(with_body().map(|operation| operation.problem_codes(document)));
+    let tags = document.chapters(&operations);
+    let shared = document.shared();
+    let in_order = tags.iter().flat_map(|(_, members)| members).map(|member| &operations[*member]);
     let page = Page {
         document,
-        shared: document.shared(),
+        shown_by: document.shown_by(in_order, &shared),
+        shared,
         codes: chapters::problem_codes(document),
-        body_codes: body_codes.difference(&common_codes).copied().collect(),
-        common_codes,
-        common_headers: common(operations.iter().map(|operation| operation.success_headers(document))),
-        request_headers: chapters::request_headers(document, &operations),
+        common: Common::of(document, &operations),
     };
-    let tags = document.chapters(&operations);
     let info = openapi.get("info").unwrap_or(&Value::Null);
     let title = text(info, "title").unwrap_or("API");
 
@@ -95,25 +102,11 @@ pub fn render(openapi: &Value) -> String {
         html.raw("</section>");
     }
     page.problems(&mut html);
-    page.request_headers(&mut html);
+    page.common_parameters(&mut html);
     page.headers(&mut html);
     page.types(&mut html);
     html.raw("</main></body></html>");
     html.finish()
-}
-
-/// Fewer operations than this have nothing in common that is worth a chapter.
-const MANY: usize = 20;
-
-/// What at least nine of ten operations have, if there are many.
-fn common<'a>(operations: impl Iterator<Item = BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
-    let (mut counts, mut all) = (BTreeMap::<&str, usize>::new(), 0);
-    for names in operations {
-        all += 1;
-        names.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
-    }
-    let is_common = |count: usize| all >= MANY && count * 10 >= all * 9;
-    counts.into_iter().filter(|(_, count)| is_common(*count)).map(|(name, _)| name).collect()
 }
 
 fn navigation(html: &mut Html, title: &str, operations: &[Operation], tags: &[(&str, Vec<usize>)]) {
@@ -135,7 +128,7 @@ fn navigation(html: &mut Html, title: &str, operations: &[Operation], tags: &[(&
         html.raw("</ul>");
     }
     html.raw("<a class=\"tag\" href=\"#problems\">Problems</a>");
-    html.raw("<a class=\"tag\" href=\"#request-headers\">Request headers</a>");
+    html.raw("<a class=\"tag\" href=\"#parameters\">Common parameters</a>");
     html.raw("<a class=\"tag\" href=\"#headers\">Response headers</a><a class=\"tag\" href=\"#types\">Types</a></nav>");
 }
 

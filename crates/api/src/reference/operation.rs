@@ -1,6 +1,6 @@
 //! The operations of the document.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -17,6 +17,18 @@ pub struct Operation<'a> {
     /// The path item: what the operations of this path share.
     shared: &'a Value,
     pub anchor: String,
+}
+
+/// What problem codes can depend on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trait<'a> {
+    Any,
+    RequestBody,
+    /// A parameter in the path or the query.
+    Parameter(&'a str),
+    Header(&'a str),
+    /// A role that may call it.
+    Role(&'a str),
 }
 
 /// A request or response body with its media type and schema, if it has one.
@@ -67,6 +79,26 @@ impl<'a> Document<'a> {
         chapters
     }
 
+    /// For each shared type the first operation that reads one, by its anchor.
+    pub fn shown_by<'o>(
+        self,
+        operations: impl Iterator<Item = &'o Operation<'a>>,
+        shared: &BTreeSet<&'a str>,
+    ) -> BTreeMap<&'a str, String>
+    where
+        'a: 'o,
+    {
+        let mut shown_by = BTreeMap::new();
+        for operation in operations.filter(|operation| operation.method == "get") {
+            let good = operation.responses(self).into_iter().find(|(status, _)| status.starts_with('2'));
+            let schema = good.and_then(|(_, body)| body.content).map(|(_, schema)| self.plain(schema));
+            if let Some(name) = schema.and_then(|schema| schema.name).and_then(|name| shared.get(name)) {
+                shown_by.entry(*name).or_insert_with(|| operation.anchor.clone());
+            }
+        }
+        shown_by
+    }
+
     pub fn tag_description(self, name: &str) -> &'a str {
         let tag = list(self.0, "tags").iter().find(|tag| text(tag, "name") == Some(name));
         tag.and_then(|tag| text(tag, "description")).unwrap_or_default()
@@ -96,6 +128,16 @@ impl<'a> Operation<'a> {
     pub fn parameters(&self, document: Document<'a>) -> Vec<&'a Value> {
         let own = list(self.node, "parameters").iter().chain(list(self.shared, "parameters"));
         own.map(|parameter| document.resolve(parameter)).collect()
+    }
+
+    pub fn traits(&self, document: Document<'a>) -> BTreeSet<Trait<'a>> {
+        let parameters = self.parameters(document).into_iter().filter_map(|parameter| match text(parameter, "in")? {
+            "header" => text(parameter, "name").map(Trait::Header),
+            place => Some(Trait::Parameter(place)),
+        });
+        let body = self.node.get("requestBody").map(|_| Trait::RequestBody);
+        let roles = self.roles().into_iter().map(Trait::Role);
+        std::iter::once(Trait::Any).chain(body).chain(parameters).chain(roles).collect()
     }
 
     pub fn request(&self, document: Document<'a>) -> Option<Body<'a>> {

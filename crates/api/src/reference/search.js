@@ -46,6 +46,9 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+/* Samples may be wider than their box. */
+for (const sample of document.querySelectorAll("pre")) sample.tabIndex = 0;
+
 /* A button to copy the sample that is shown. */
 if (navigator.clipboard) {
   for (const caption of document.querySelectorAll(".request figcaption")) {

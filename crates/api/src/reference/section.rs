@@ -1,8 +1,10 @@
 //! One operation of the page: documentation on the left, samples on the right.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use super::operation::{Body, Operation};
+use super::operation::{Body, Operation, Trait};
 use super::schema::{Bound, Field, FieldName, list, text};
 use super::{Page, code};
 use crate::html::{Html, anchor};
@@ -25,7 +27,7 @@ impl<'a> Page<'a> {
         self.parameters(html, operation);
         if let Some(body) = operation.request(self.document) {
             html.raw("<h4>Request body</h4>");
-            self.body(html, &body, false);
+            self.body(html, &body, None);
         }
         self.responses(html, operation);
         html.raw("</div><div class=\"samples\">");
@@ -34,7 +36,7 @@ impl<'a> Page<'a> {
     }
 
     fn who(&self, html: &mut Html, operation: &Operation<'a>) {
-        html.raw("<p class=\"who\"><span class=\"label\">Who may call</span> ");
+        html.raw("<p class=\"who\">");
         let roles = operation.roles();
         for role in &roles {
             html.raw("<span class=\"chip\">").content(role).raw("</span> ");
@@ -56,23 +58,16 @@ impl<'a> Page<'a> {
         for (place, title) in [("path", "Path"), ("query", "Query"), ("header", "Headers"), ("cookie", "Cookies")] {
             let parameters = operation.parameters(self.document).into_iter();
             let here = parameters.filter(|parameter| text(parameter, "in") == Some(place));
-            let (linked, described): (Vec<_>, Vec<_>) =
-                here.map(|parameter| self.parameter(parameter)).partition(|field| self.is_linked(place, field));
-            if !described.is_empty() || !linked.is_empty() {
+            let (common, own): (Vec<_>, Vec<_>) = here.partition(|parameter| self.common.has_parameter(parameter));
+            if !common.is_empty() || !own.is_empty() {
                 html.raw("<h4>").content(title).raw("</h4>");
-                fields(html, &described);
-                request_headers(html, &linked);
+                self.fields(html, &own.into_iter().map(|parameter| self.parameter(parameter)).collect::<Vec<_>>());
+                common.into_iter().for_each(|parameter| parameter_link(html, parameter));
             }
         }
     }
 
-    /// Whether it is described in the chapter about request headers.
-    fn is_linked(&self, place: &str, field: &Field) -> bool {
-        let FieldName::Named(name) = &field.name else { return false };
-        place == "header" && self.request_headers.contains_key(name.as_str())
-    }
-
-    fn parameter(&self, parameter: &'a Value) -> Field {
+    pub fn parameter(&self, parameter: &'a Value) -> Field {
         let schema = parameter.get("schema").unwrap_or(&Value::Null);
         let field = self.document.field(schema, &self.shared);
         Field {
@@ -92,25 +87,32 @@ impl<'a> Page<'a> {
         for (status, body) in &others {
             self.response(html, operation, status, body);
         }
-        if problems.is_empty() {
+        if !problems.is_empty() {
+            self.problem_responses(html, &problems, &operation.traits(self.document));
+        }
+    }
+
+    fn problem_responses(&self, html: &mut Html, problems: &[(&str, Body<'a>)], traits: &BTreeSet<Trait<'a>>) {
+        let own = problems.iter().map(|(status, body)| {
+            let codes = list(body.node, "x-problem-codes").iter().filter_map(Value::as_str);
+            (*status, codes.filter(|code| !self.common.codes.has(traits, code)).collect::<Vec<_>>())
+        });
+        let own: Vec<_> = own.filter(|(_, codes)| !codes.is_empty()).collect();
+        let has_common = !self.common.codes.is_empty();
+        if own.is_empty() {
+            html.raw(if has_common {
+                "<p class=\"response\"><a href=\"#problems\">Common problems</a></p>"
+            } else {
+                ""
+            });
             return;
         }
-        let has_body = operation.request(self.document).is_some();
         html.raw("<details class=\"response\"><summary>Problems</summary><dl class=\"problems\">");
-        for (status, body) in &problems {
-            let codes = list(body.node, "x-problem-codes").iter().filter_map(Value::as_str);
-            let is_common = |code: &str| self.common_codes.contains(code) || has_body && self.body_codes.contains(code);
-            let codes: Vec<&str> = codes.filter(|code| !is_common(code)).collect();
-            if codes.is_empty() {
-                continue;
-            }
-            html.raw("<dt>").content(status).raw("</dt><dd>");
+        for (status, codes) in own {
+            html.raw("<dt>").content(status).raw("<dd>");
             codes.iter().for_each(|code| self.problem_link(html, code));
-            html.raw("</dd>");
         }
-        if !self.common_codes.is_empty() {
-            html.raw("<dt>Any</dt><dd><a href=\"#problems\">common problems</a></dd>");
-        }
+        html.raw(if has_common { "<dt>Any<dd><a href=\"#problems\">common problems</a>" } else { "" });
         html.raw("</dl></details>");
     }
 
@@ -128,18 +130,18 @@ impl<'a> Page<'a> {
         html.raw("<summary><span class=\"status s").text(&anchor(class)).raw("\">").content(status).raw("</span> ");
         html.inline(text(body.node, "description").unwrap_or_default());
         html.raw("</summary>");
-        self.response_headers(html, body.node);
-        self.body(html, body, operation.method != "get");
+        self.response_headers(html, body.node, &operation.traits(self.document));
+        self.body(html, body, Some(&operation.anchor));
         html.raw("</details>");
     }
 
-    fn response_headers(&self, html: &mut Html, response: &'a Value) {
+    fn response_headers(&self, html: &mut Html, response: &'a Value, traits: &BTreeSet<Trait<'a>>) {
         let headers = response.get("headers").and_then(Value::as_object).into_iter().flatten();
-        let headers: Vec<_> = headers.filter(|(name, _)| !self.common_headers.contains(name.as_str())).collect();
+        let headers: Vec<_> = headers.filter(|(name, _)| !self.common.headers.has(traits, name)).collect();
         if headers.is_empty() {
             return;
         }
-        html.raw("<p class=\"headers\"><span class=\"label\">Headers</span> ");
+        html.raw("<p class=\"headers\">");
         for (name, header) in headers {
             if text(header, "$ref").is_some() {
                 html.raw("<a href=\"#header-").text(&anchor(name)).raw("\">").content(name).raw("</a> ");
@@ -150,24 +152,26 @@ impl<'a> Page<'a> {
         html.raw("</p>");
     }
 
-    /// The type of a body and its fields. Those of a shared type can be left to the chapter that the type links to.
-    fn body(&self, html: &mut Html, body: &Body<'a>, is_brief: bool) {
+    /// The type of a body and its fields. Those of a response (of the operation with this anchor) can be shown
+    /// elsewhere, where the type links to.
+    fn body(&self, html: &mut Html, body: &Body<'a>, response_of: Option<&str>) {
         let Some((_, schema)) = body.content else { return };
         let field = self.document.field(schema, &self.shared);
         html.raw("<p class=\"body\">");
-        kind(html, &field);
+        self.kind(html, &field);
         let types: Vec<&str> = body.media_types().collect();
         html.raw(" <span class=\"quiet\">").content(&types.join(", ")).raw("</span></p>");
-        if !(is_brief && field.link.is_some()) {
-            fields(html, &self.document.fields(schema, &self.shared));
+        let is_elsewhere = |name: String| response_of.is_some_and(|anchor| self.home(&name) != anchor);
+        if !field.link.is_some_and(is_elsewhere) {
+            self.fields(html, &self.document.fields(schema, &self.shared));
         }
     }
 
     fn samples(&self, html: &mut Html, operation: &Operation<'a>) {
         let request = self.document.sample_request(operation);
-        html.raw("<figure class=\"request\"><figcaption>Request</figcaption><pre class=\"curl\" tabindex=\"0\">");
-        html.content(&code::curl(&request)).raw("</pre><pre class=\"typescript\" tabindex=\"0\">");
-        html.content(&code::typescript(&request)).raw("</pre><pre class=\"python\" tabindex=\"0\">");
+        html.raw("<figure class=\"request\"><figcaption>Request</figcaption><pre class=\"curl\">");
+        html.content(&code::curl(&request)).raw("</pre><pre class=\"typescript\">");
+        html.content(&code::typescript(&request)).raw("</pre><pre class=\"python\">");
         html.content(&code::python(&request)).raw("</pre></figure>");
         let good = operation.responses(self.document).into_iter().find(|(status, _)| status.starts_with('2'));
         let Some((status, body)) = good else { return };
@@ -177,7 +181,7 @@ impl<'a> Page<'a> {
             Some((media_type, schema)) if media_type.ends_with("json") => {
                 let sample = self.document.samples(Use::Response).of(schema);
                 let sample = serde_json::to_string_pretty(&sample).unwrap_or_default();
-                html.raw("<pre tabindex=\"0\">").content(&sample).raw("</pre>");
+                html.raw("<pre>").content(&sample).raw("</pre>");
             }
             Some((media_type, _)) => {
                 html.raw("<p class=\"empty\">").content(media_type).raw("</p>");
@@ -188,67 +192,72 @@ impl<'a> Page<'a> {
         }
         html.raw("</figure>");
     }
+
+    pub fn fields(&self, html: &mut Html, rows: &[Field]) {
+        const INDENTS: [&str; 6] = [
+            "<tr>",
+            "<tr class=\"in1\">",
+            "<tr class=\"in2\">",
+            "<tr class=\"in3\">",
+            "<tr class=\"in4\">",
+            "<tr class=\"in5\">",
+        ];
+        if rows.is_empty() {
+            return;
+        }
+        html.raw("<table><thead><tr><th>Name<th>Type<th>Description<tbody>");
+        for row in rows {
+            html.raw(INDENTS[row.depth.min(INDENTS.len() - 1)]).raw("<td>");
+            match &row.name {
+                FieldName::Named(name) => html.code(name),
+                FieldName::AnyKey => html.raw("<em>any key</em>"),
+                FieldName::Form { name, first } => html
+                    .raw(if *first { "<em>either</em> " } else { "<em>or</em> " })
+                    .raw("<strong>")
+                    .content(name)
+                    .raw("</strong>"),
+            };
+            if row.required {
+                html.raw(" <i>required</i>");
+            }
+            html.raw("<td>");
+            if row.link.is_some() || !matches!(&row.name, FieldName::Form { name, .. } if *name == row.kind) {
+                self.kind(html, row);
+            }
+            row.bounds.iter().for_each(|it| bound(html, it));
+            html.raw("<td>").inline(&row.description);
+        }
+        html.raw("</table>");
+    }
+
+    /// Type, constraints and description of a value.
+    pub fn about(&self, html: &mut Html, field: &Field) {
+        self.kind(html, field);
+        field.bounds.iter().for_each(|it| bound(html, it));
+        html.raw(" ").inline(&field.description);
+    }
+
+    /// The type of a value, with a link if it is shown elsewhere.
+    fn kind(&self, html: &mut Html, field: &Field) {
+        match &field.link {
+            Some(name) => {
+                html.raw("<a href=\"#").text(&self.home(name)).raw("\">").content(&field.kind).raw("</a>");
+            }
+            None => {
+                html.raw("<b>").content(&field.kind).raw("</b>");
+            }
+        }
+    }
 }
 
-fn request_headers(html: &mut Html, headers: &[Field]) {
-    for header in headers {
-        let FieldName::Named(name) = &header.name else { continue };
-        html.raw("<p><a href=\"#request-header-").text(&anchor(name)).raw("\">").content(name).raw("</a>");
-        html.raw(if header.required { " <i>required</i></p>" } else { "</p>" });
-    }
+fn parameter_link(html: &mut Html, parameter: &Value) {
+    let name = text(parameter, "name").unwrap_or_default();
+    html.raw("<p><a href=\"#parameter-").text(&anchor(name)).raw("\">").content(name).raw("</a>");
+    html.raw(if parameter.get("required") == Some(&Value::Bool(true)) { " <i>required</i></p>" } else { "</p>" });
 }
 
 pub fn method(html: &mut Html, method: &str) {
     html.raw("<span class=\"method ").text(&anchor(method)).raw("\">").content(&method.to_uppercase()).raw("</span> ");
-}
-
-pub fn fields(html: &mut Html, rows: &[Field]) {
-    const INDENTS: [&str; 6] = [
-        "<tr>",
-        "<tr class=\"in1\">",
-        "<tr class=\"in2\">",
-        "<tr class=\"in3\">",
-        "<tr class=\"in4\">",
-        "<tr class=\"in5\">",
-    ];
-    if rows.is_empty() {
-        return;
-    }
-    html.raw("<table><thead><tr><th>Name<th>Type<th>Description<tbody>");
-    for row in rows {
-        html.raw(INDENTS[row.depth.min(INDENTS.len() - 1)]).raw("<td>");
-        match &row.name {
-            FieldName::Named(name) => html.code(name),
-            FieldName::AnyKey => html.raw("<em>any key</em>"),
-            FieldName::Form { name, first } => html
-                .raw(if *first { "<em>either</em> " } else { "<em>or</em> " })
-                .raw("<strong>")
-                .content(name)
-                .raw("</strong>"),
-        };
-        if row.required {
-            html.raw(" <i>required</i>");
-        }
-        html.raw("<td>");
-        if row.link.is_some() || !matches!(&row.name, FieldName::Form { name, .. } if *name == row.kind) {
-            kind(html, row);
-        }
-        row.bounds.iter().for_each(|bound| self::bound(html, bound));
-        html.raw("<td>").inline(&row.description);
-    }
-    html.raw("</table>");
-}
-
-/// The type of a value, with a link if it is shown elsewhere.
-fn kind(html: &mut Html, field: &Field) {
-    match &field.link {
-        Some(name) => {
-            html.raw("<a href=\"#type-").text(&anchor(name)).raw("\">").content(&field.kind).raw("</a>");
-        }
-        None => {
-            html.raw("<b>").content(&field.kind).raw("</b>");
-        }
-    }
 }
 
 fn bound(html: &mut Html, bound: &Bound) {

@@ -229,9 +229,7 @@ fn every_problem_code_has_a_paragraph_with_an_anchor() {
         "<h3 id=\"problem-state-conflict\"><code>state.conflict</code> <span class=\"status\">409</span></h3>"
     ));
     assert!(page.contains("<strong>State does not allow this.</strong> See <code>status</code>."));
-    assert!(
-        page.contains("<dt>409</dt><dd><a href=\"#problem-state-conflict\">state.conflict</a> <code>unknown</code>")
-    );
+    assert!(page.contains("<dt>409<dd><a href=\"#problem-state-conflict\">state.conflict</a> <code>unknown</code>"));
 }
 
 #[test]
@@ -245,6 +243,34 @@ fn a_type_with_many_uses_is_shown_once() {
     assert_eq!(page.matches("<code>amount_minor</code>").count(), 1);
     assert_eq!(page.matches("<a href=\"#type-Money\">Money</a>").count(), 6);
     assert!(page.contains("<h3 id=\"type-Money\">Money</h3>"));
+}
+
+#[test]
+fn a_type_that_an_operation_returns_is_shown_there() {
+    let body = json!({"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Trunk"}}}}});
+    let page = render(&json!({
+        "components": {"schemas": {"Trunk": {"type": "object", "properties": {"zone": {"type": "string"}}}}},
+        "paths": {"/trunks": {"get": {"responses": body}, "patch": {"responses": body}}},
+    }));
+    assert_eq!(page.matches("<td><code>zone</code>").count(), 1);
+    assert_eq!(page.matches("<a href=\"#get-trunks\">Trunk</a>").count(), 2);
+    assert!(!page.contains("type-Trunk"));
+}
+
+#[test]
+fn what_operations_with_a_trait_have_in_common_is_said_once() {
+    let limit = json!({"name": "limit", "in": "query", "description": "Items.", "schema": {"type": "integer"}});
+    let problem = |codes: Value| json!({"x-problem-codes": codes, "content": {"application/problem+json": {}}});
+    let paths = (0..20).map(|n| {
+        let own = if n == 0 { json!(["rate.limited", "own"]) } else { json!(["rate.limited"]) };
+        let operation = json!({"parameters": [limit], "responses": {"429": problem(own)}});
+        (format!("/a{n}"), json!({"get": operation, "post": {"responses": {"409": problem(json!(["taken"]))}}}))
+    });
+    let page = render(&json!({"paths": paths.collect::<serde_json::Map<_, _>>()}));
+    let said = "<p>Operations with query parameters can also respond with <code>rate.limited</code> </p>";
+    assert_eq!((page.matches(said).count(), page.matches("rate.limited").count()), (1, 1));
+    assert_eq!((page.matches("<code>own</code>").count(), page.matches("<code>taken</code>").count()), (1, 20));
+    assert_eq!((page.matches("<a href=\"#parameter-limit\">").count(), page.matches("Items.").count()), (20, 1));
 }
 
 #[test]

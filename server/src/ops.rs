@@ -224,11 +224,15 @@ impl Operations {
     /// Advances the test clock and responds when all jobs that became due have run; 404 with the system's clock.
     async fn advance_clock(&self, body: Bytes) -> Result<Response, Problem> {
         let ClockAdvance { advance_seconds } = parse_json(&body, &self.app.settings, self.app.clock.now())?;
-        // A schedule counts from the tick that first sees it, which must happen before the clock moves.
-        self.runner.tick().await?;
-        if !self.app.clock.advance(Duration::from_secs(advance_seconds)) {
+        if !self.app.clock.is_movable() {
             return Err(Problem::not_found());
         }
+        // A schedule counts from the tick that first sees it, which must happen before the clock moves.
+        self.runner.tick().await?;
+        // A job that runs meanwhile would begin at one time and end at another.
+        let idle = self.runner.idle().await?;
+        self.app.clock.advance(Duration::from_secs(advance_seconds));
+        drop(idle);
         self.runner.settle().await?;
         Ok(Rendered::json(StatusCode::OK, &ClockTime { now: self.app.clock.now().into() })?.into_response())
     }

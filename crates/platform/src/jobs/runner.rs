@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::Value as Json;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
@@ -193,13 +193,18 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             if started > 0 {
                 continue;
             }
-            // Jobs that `run` has started may enqueue more. With all slots free, none runs on this node.
-            let idle = self.0.pools.iter().map(|pool| pool.slots.acquire_many(pool.size));
-            let _idle = try_join_all(idle).await.map_err(DbError::other)?;
+            // Jobs that `run` has started may enqueue more.
+            let _idle = self.idle().await?;
             if !queue::is_due(&mut *self.0.db.read().await?).await? {
                 return Ok(());
             }
         }
+    }
+
+    /// Waits until no job runs on this node, and takes all slots: none starts before they are dropped.
+    pub async fn idle(&self) -> Result<Vec<SemaphorePermit<'_>>, DbError> {
+        let slots = self.0.pools.iter().map(|pool| pool.slots.acquire_many(pool.size));
+        try_join_all(slots).await.map_err(DbError::other)
     }
 
     /// Enqueues the jobs of all due ticks and returns how many.

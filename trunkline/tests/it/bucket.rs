@@ -14,7 +14,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::world::client::Session;
-use crate::world::engines::{TestDb, sqlite};
+use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::onboarding::sign_up;
 use crate::world::form::{Form, pdf};
 use crate::world::s3::{BUCKET, DOMAIN, S3Server, SECRET, age, file_keys, files_below};
@@ -189,7 +189,7 @@ async fn upload(session: &Session, kind: &str, content: &[u8]) -> serde_json::Va
     Form::document(kind, "scan.pdf", content).post(session, UPLOAD).await.expect(201)
 }
 
-sqlite! {
+both! {
     async fn documents_are_stored_in_the_bucket_and_read_by_signed_links(db) {
         let server = S3Server::start().await;
         let world = world(db, &server).await;

@@ -11,7 +11,7 @@ use super::examples::{Request, example, keyed, needs_example, prepared, send, st
 use super::{name, rates, unfounded};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
-use crate::world::engines::{both, sqlite, uuid};
+use crate::world::engines::{both, uuid};
 use crate::world::fixtures::key;
 
 both! {
@@ -26,9 +26,7 @@ both! {
         }
         world.end().await;
     }
-}
 
-sqlite! {
     async fn every_endpoint_that_is_not_public_needs_a_token(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {

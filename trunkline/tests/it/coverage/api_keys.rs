@@ -14,7 +14,7 @@ use super::examples::{Preparation, Request, Stranger, bodiless, keyed, prepared,
 use super::name;
 use crate::world::World;
 use crate::world::client::Client;
-use crate::world::engines::sqlite;
+use crate::world::engines::both;
 use crate::world::fixtures::api_keys::{make_key, make_team_key};
 
 #[rustfmt::skip]
@@ -121,7 +121,7 @@ fn the_description_names_the_scopes_that_keys_need() {
     }
 }
 
-sqlite! {
+both! {
     async fn a_key_succeeds_with_the_scope_of_a_row_and_with_no_other(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| !endpoint.scopes.is_empty()) {

@@ -16,7 +16,7 @@ use super::examples::key;
 use super::{name, unfounded};
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Client;
-use crate::world::engines::{sqlite, uuid};
+use crate::world::engines::{both, uuid};
 use crate::world::fixtures::api_keys::{all_scopes, make_key, make_team_key};
 use crate::world::{PASSWORD, World};
 
@@ -142,7 +142,7 @@ fn the_page_about_callers_is_the_one_of_this_table() {
     assert!(kept == table(), "docs/callers.md is stale: run `make access-table` and commit the result");
 }
 
-sqlite! {
+both! {
     async fn every_caller_hears_at_every_row_what_the_page_says(db) {
         let world = World::unlimited(db).await;
         let late = world.minted(Role::Customer).await;

@@ -13,7 +13,7 @@ use super::examples::{Request, example, needs_example, send};
 use super::{name, unfounded};
 use crate::world::World;
 use crate::world::client::Answer;
-use crate::world::engines::{both, sqlite, uuid};
+use crate::world::engines::{both, uuid};
 use crate::world::fixtures::key;
 
 const METHODS: [Method; 6] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::TRACE];
@@ -45,9 +45,7 @@ both! {
         }
         world.end().await;
     }
-}
 
-sqlite! {
     async fn options_names_the_allowed_methods_and_others_are_refused(db) {
         let world = World::unlimited(db).await;
         for (path, methods) in methods_by_path() {

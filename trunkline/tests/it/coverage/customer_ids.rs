@@ -11,7 +11,7 @@ use values::{AccountId, Role};
 use super::document::description;
 use super::examples::{example, needs_example};
 use crate::world::World;
-use crate::world::engines::sqlite;
+use crate::world::engines::both;
 
 /// Lists whose items are accounts: their `id` is the account's.
 const ACCOUNTS: [&str; 4] = ["/admin/customers", "/admin/onboarding", "/admin/dunning", "/admin/beta"];
@@ -73,7 +73,7 @@ fn every_list_of_the_team_that_names_an_account_has_its_customer_id() {
     assert!(lists >= 14, "only {lists} lists were found");
 }
 
-sqlite! {
+both! {
     async fn a_customer_id_is_the_account_id_as_a_plain_uuid(db) {
         let world = World::unlimited(db).await;
         let table = routes::table();

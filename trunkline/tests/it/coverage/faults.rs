@@ -17,7 +17,7 @@ use super::examples::{Request, example, send};
 use super::name;
 use crate::world::World;
 use crate::world::client::Answer;
-use crate::world::engines::sqlite;
+use crate::world::engines::both;
 use crate::world::form::Form;
 
 /// How a rule of an endpoint is broken.
@@ -116,7 +116,7 @@ fn every_line_of_breaches_is_of_an_endpoint_with_rules() {
     }
 }
 
-sqlite! {
+both! {
     async fn faults_of_the_schema_and_of_the_rules_are_named_together(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| is_checked(endpoint)) {

@@ -11,7 +11,7 @@ use values::Role;
 use super::document::description;
 use super::examples::{Request, example, send};
 use super::name;
-use crate::world::engines::{TestDb, sqlite};
+use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::key;
 use crate::world::{PASSWORD, World};
 
@@ -41,7 +41,7 @@ async fn sensitive(world: &World, endpoint: &Endpoint) -> Request {
     request
 }
 
-sqlite! {
+both! {
     async fn rows_that_need_a_recent_sign_in_refuse_an_older_one(db) {
         let world = World::unlimited(db).await;
         let mut rows = 0;

@@ -13,7 +13,7 @@ use super::document::{COMMON_HEADERS, described_headers, description};
 use super::examples::{example, needs_example, send};
 use super::name;
 use crate::world::World;
-use crate::world::engines::{both, sqlite, uuid};
+use crate::world::engines::{both, uuid};
 use crate::world::fixtures::key;
 
 both! {
@@ -94,9 +94,7 @@ both! {
         }
         world.end().await;
     }
-}
 
-sqlite! {
     async fn an_endpoint_that_requires_a_key_refuses_requests_without_one(db) {
         let world = World::unlimited(db).await;
         for endpoint in rows_with(Idempotency::Required) {

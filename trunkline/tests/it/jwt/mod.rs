@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Answer;
-use crate::world::engines::sqlite;
+use crate::world::engines::both;
 use crate::world::{JWT_SECRET, World};
 use forgery::{changed, claims_of, signed, signed_by};
 
@@ -31,7 +31,7 @@ async fn refused(world: &World, name: &str, values: &[&str]) {
     answer.problem(401, "auth.token_invalid");
 }
 
-sqlite! {
+both! {
     async fn no_forged_token_is_accepted(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;

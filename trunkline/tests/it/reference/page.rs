@@ -9,8 +9,8 @@ use api::problem::Code;
 use crate::world::World;
 use crate::world::engines::sqlite;
 
-const MAX_BYTES: usize = 1_650_000;
-const MAX_PACKED_BYTES: usize = 160_000;
+const MAX_BYTES: usize = 1_500_000;
+const MAX_PACKED_BYTES: usize = 150_000;
 
 sqlite! {
     async fn the_reference_weighs_little_and_less_when_packed(db) {

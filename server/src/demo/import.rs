@@ -18,6 +18,7 @@ use platform::jobs::{JobContext, JobError};
 use platform::outside::files::{ContentHash, Files};
 use platform::routing::allow_lists::Addresses;
 use platform::routing::cache::{self, Versioned};
+use platform::routing::plans::Plans;
 use platform::routing::tariff::Tariff;
 use platform::routing::upstreams::Gateways;
 use uuid::Uuid;
@@ -196,7 +197,7 @@ async fn insert(conn: &mut Conn, work: &Load) -> Result<(), JobError> {
             }
         }
     }
-    for name in [Tariff::NAME, Addresses::NAME, Gateways::NAME] {
+    for name in [Tariff::NAME, Plans::NAME, Addresses::NAME, Gateways::NAME] {
         cache::bump_version(conn, name).await?;
     }
     mark::mark(conn, *has_known_password).await?;

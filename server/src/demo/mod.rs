@@ -9,7 +9,8 @@
 //! own, and copies the rows in one transaction ([`fill_running`]).
 //!
 //! - `fixtures`: team, companies and tickets; `prices`: destinations, upstreams, rate decks and inventory
-//! - `schedule`: what happens when; `operator` and `customer`: what the team and customers do
+//! - `schedule`: what happens when; `operator` and `customer`: what the team and customers do; `wholesale`:
+//!   rate plans, a held rate deck and disputes
 //! - `traffic`: CDRs of past calls; `live_calls`: live calls through a running service
 //! - `simulation`: the service, its clock and the HTTP client; `calendar`, `rng`: dates and repeatable random numbers
 //! - `job`: the work of the job, `import`: the copy, `taken`: what the copy must not collide with
@@ -28,6 +29,7 @@ mod simulation;
 mod store;
 mod taken;
 mod traffic;
+mod wholesale;
 
 pub use backoffice::demo_data::{MAX_DAYS, MIN_DAYS};
 pub use job::fill_running;

@@ -1,4 +1,4 @@
-//! What the operator's team does: sets up upstreams and inventory, publishes notices, and answers tickets.
+//! What the operator's team does: sets up upstreams, rate plans and inventory, publishes notices, and answers tickets.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,13 +7,16 @@ use super::calendar::{DAY, date};
 use super::fixtures::{ADMIN, MANAGERS, SUPPORT, TICKETS, Ticket};
 use super::prices::{UPSTREAMS, Upstream, deck, inventory};
 use super::simulation::{RequestBody, Simulation, text};
+use super::wholesale;
 use platform::app::StartError;
 use values::{Rfc3339, Time};
 
 /// Ids of what the team created.
 pub struct Operator {
     /// In the order of `UPSTREAMS`.
-    upstreams: Vec<String>,
+    pub upstreams: Vec<String>,
+    /// Rate plans.
+    pub plans: Vec<String>,
     managers: Vec<String>,
     /// In the order of `TICKETS`; none before the ticket is opened.
     tickets: Vec<Option<String>>,
@@ -24,7 +27,8 @@ pub async fn set_up(sim: &mut Simulation) -> Result<Operator, StartError> {
     let admin = ADMIN.1;
     let (name, email) = (SUPPORT.0, sim.taken.free(SUPPORT.1));
     sim.post(admin, "/admin/users", json!({"email": email, "name": name, "roles": ["support"]})).await?;
-    let mut operator = Operator { upstreams: Vec::new(), managers: Vec::new(), tickets: vec![None; TICKETS.len()] };
+    let tickets = vec![None; TICKETS.len()];
+    let mut operator = Operator { upstreams: Vec::new(), plans: Vec::new(), managers: Vec::new(), tickets };
     for (name, email) in MANAGERS {
         let email = sim.taken.free(email);
         let manager = sim.post(admin, "/admin/account-managers", json!({"name": name, "email": email})).await?;
@@ -42,6 +46,8 @@ pub async fn set_up(sim: &mut Simulation) -> Result<Operator, StartError> {
     for index in 0..UPSTREAMS.len() {
         import_deck(sim, &operator, index, None).await?;
     }
+    wholesale::set_hold_policy(sim, &operator).await?;
+    operator.plans = wholesale::create_plans(sim).await?;
     let path = format!("/admin/did-inventory/import?upstream_id={}", operator.upstreams[0]);
     sim.request(admin, Method::POST, &path, RequestBody::Csv(inventory())).await?;
     sim.settle().await?;

@@ -156,8 +156,21 @@ pub const UPSTREAMS: [Upstream; 3] = [
     Upstream { name: "Baltic Transit", group: 30, currency: "EUR", markup_percent: 25, address: "203.0.113.30", price_percent: 93, destinations: 20, decks_at: [39, 70, 92] },
 ];
 
+/// Countries whose rates rise by much in one deck.
+const RAISED: [&str; 3] = ["TR", "MA", "NG"];
+const RAISED_PERCENT: i64 = 230;
+
 /// A rate deck as CSV. Prices vary a little with every deck; higher rates take effect at `later`.
 pub fn deck(upstream: &Upstream, later: Option<Time>, rng: &mut Rng) -> String {
+    deck_with(upstream, later, |_| 100, rng)
+}
+
+/// A rate deck as CSV in which three countries are far more expensive.
+pub fn deck_with_increases(upstream: &Upstream, rng: &mut Rng) -> String {
+    deck_with(upstream, None, |country| if RAISED.contains(&country) { RAISED_PERCENT } else { 100 }, rng)
+}
+
+fn deck_with(upstream: &Upstream, later: Option<Time>, percent: fn(&str) -> i64, rng: &mut Rng) -> String {
     let mut sheet = "prefix,destination_name,country,rate_per_minute,connect_fee,billing_increment_seconds,\
                      minimum_seconds,effective_at\n"
         .to_owned();
@@ -165,7 +178,8 @@ pub fn deck(upstream: &Upstream, later: Option<Time>, rng: &mut Rng) -> String {
         let drift = rng.between(92, 111);
         let since = later.filter(|_| drift > 102).map(|time| Rfc3339(time).to_string()).unwrap_or_default();
         for (prefix, name, price) in destination.prefixes() {
-            let rate = price * upstream.price_percent * drift / 10_000 + rng.between(0, 1 + price / 50);
+            let percent = percent(destination.country);
+            let rate = price * upstream.price_percent * drift / 10_000 * percent / 100 + rng.between(0, 1 + price / 50);
             let (increment, minimum) = if name.ends_with("mobile") { (6, 6) } else { (1, 1) };
             let row = (destination.country, rate / 100_000, rate % 100_000);
             // Writing to a String does not fail.

@@ -11,6 +11,7 @@ use super::prices::UPSTREAMS;
 use super::rng::Rng;
 use super::simulation::Simulation;
 use super::traffic::{Caller, Traffic};
+use super::wholesale::{self, DISPUTES};
 use platform::app::StartError;
 use values::Time;
 
@@ -27,6 +28,8 @@ const REGULATED_ORDERS: [(&str, i64, bool); 2] =
     [("katja@kanaal.example", 72, true), ("berenice@bonjour.example", 94, false)];
 /// When the suspended company is suspended, in percent of the period.
 const SUSPENDED_AT: i64 = 85;
+/// When an upstream sends a rate deck that is held.
+const HELD_DECK_AT: i64 = 97;
 
 #[derive(Clone, Copy)]
 enum Event {
@@ -42,6 +45,8 @@ enum Event {
     SendTicketMessage(usize, usize),
     GrantCredit,
     ImportDeck(usize),
+    ImportHeldDeck,
+    DisputeCall(usize),
     SetExchangeRates,
     PublishNotice(usize),
     SendCdrs,
@@ -133,6 +138,11 @@ fn team_events(calendar: Calendar) -> Vec<(Time, Event)> {
         let decks = upstream.decks_at.map(|at| calendar.morning(at).plus(HOUR * 3));
         events.extend(decks.map(|at| (at, Event::ImportDeck(index))));
     }
+    events.push((calendar.morning(HELD_DECK_AT).plus(HOUR * 2), Event::ImportHeldDeck));
+    let disputes = DISPUTES.iter().enumerate();
+    events.extend(
+        disputes.map(|(index, dispute)| (calendar.morning(dispute.at).plus(HOUR * 4), Event::DisputeCall(index))),
+    );
     events.extend(calendar.every(DAY * 7).skip(1).map(|at| (at.plus(HOUR * 15), Event::SetExchangeRates)));
     let notices = NOTICES.iter().enumerate();
     events.extend(notices.map(|(index, notice)| (calendar.morning(notice.at), Event::PublishNotice(index))));
@@ -153,6 +163,7 @@ impl Run {
             Event::SignUp(index) => customer::sign_up(sim, &COMPANIES[index]).await,
             Event::Review(index) => customer::review(sim, &COMPANIES[index], self.operator.manager(index)).await,
             Event::GoLive(index) => {
+                wholesale::assign_plan(sim, &self.operator, &COMPANIES[index]).await?;
                 let caller = customer::go_live(sim, &COMPANIES[index]).await?;
                 self.callers.push(caller);
                 Ok(())
@@ -175,6 +186,8 @@ impl Run {
             }
             Event::GrantCredit => operator::grant_credit(sim, CREDIT.0).await,
             Event::ImportDeck(index) => operator::import_deck(sim, &self.operator, index, Some(at.plus(DAY * 7))).await,
+            Event::ImportHeldDeck => wholesale::import_held_deck(sim, &self.operator).await,
+            Event::DisputeCall(index) => wholesale::dispute_call(sim, &DISPUTES[index]).await,
             Event::SetExchangeRates => operator::set_exchange_rates(sim).await,
             Event::PublishNotice(index) => operator::publish_notice(sim, &NOTICES[index]).await,
             Event::SendCdrs => self.send_cdrs(sim).await,

@@ -4,7 +4,7 @@ use super::taken::Taken;
 use db::{Conn, DbError, params, sql};
 use values::{AccountId, Email};
 
-/// More users and upstreams than a database without customers has.
+/// More users, upstreams and rate plans than a database without customers has.
 const MAX_TAKEN: i64 = 100_000;
 
 /// No account, and nothing in the audit log.
@@ -19,9 +19,11 @@ pub async fn taken(conn: &mut Conn) -> Result<Taken, DbError> {
     let emails: Vec<(Email,)> = conn.all(sql, params![MAX_TAKEN]).await?;
     let groups: Vec<(i64,)> =
         conn.all(sql!("SELECT dispatcher_group_id FROM upstreams LIMIT $1"), params![MAX_TAKEN]).await?;
+    let plans: Vec<(String,)> = conn.all(sql!("SELECT name FROM rate_plans LIMIT $1"), params![MAX_TAKEN]).await?;
     Ok(Taken {
         emails: emails.into_iter().map(|(email,)| email.to_string()).collect(),
         dispatcher_groups: groups.into_iter().map(|(group,)| group).collect(),
+        plans: plans.into_iter().map(|(name,)| name).collect(),
     })
 }
 

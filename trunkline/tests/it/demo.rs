@@ -90,8 +90,17 @@ both! {
             "/admin/beta?status=beta_card_pending", "/admin/beta?status=beta_waitlist", "/admin/beta?status=beta_approved",
             "/admin/beta?status=beta_declined", "/admin/beta?status=live", "/admin/kyb?status=submitted",
             "/admin/kyb?status=rejected", "/admin/compliance/intakes", "/admin/upstreams", "/admin/did-inventory",
-            "/admin/rates", "/admin/cdrs", "/admin/payments",
+            "/admin/rates", "/admin/cdrs", "/admin/payments", "/admin/disputes?status=open",
+            "/admin/disputes?status=credited",
         ]).await;
+        assert_eq!(listed(&admin, "/admin/rate-plans").await.len(), 3);
+        let upstreams = listed(&admin, "/admin/upstreams").await;
+        let mut held = Vec::new();
+        for upstream in &upstreams {
+            let imports = listed(&admin, &format!("/admin/upstreams/{}/imports", upstream["id"].as_str().unwrap())).await;
+            held.extend(imports.into_iter().filter(|import| import["status"] == "held"));
+        }
+        assert_eq!(held.len(), 1, "one deck waits for a decision: {held:?}");
         let katja = world.sign_in(CUSTOMER).await;
         demand_rows(&katja, &[
             "/notifications", "/tickets", "/notices", "/payments/topups", "/payments/methods", "/account/ledger", "/trunks",

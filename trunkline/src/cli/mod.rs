@@ -56,6 +56,19 @@ fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
+/// Prints text that ends with a line break.
+pub fn print_text(text: &str) {
+    print_line(text.trim_end());
+}
+
+/// Prints that the settings are valid, and the names in the environment that are unknown.
+pub fn print_checked(settings: &Settings) {
+    print_line("The settings are valid.");
+    for name in &settings.unknown {
+        eprintln!("trunkline: {name} in the environment is not a setting");
+    }
+}
+
 fn start_log(settings: &Settings) -> Result<(), StartError> {
     let filter = EnvFilter::try_new(&settings.log_filter).map_err(|error| format!("TRUNKLINE_LOG_FILTER: {error}"))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

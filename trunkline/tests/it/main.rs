@@ -81,6 +81,7 @@ mod schemathesis;
 mod secrets;
 mod service_status;
 mod sessions;
+mod settings;
 mod single_resources;
 mod statements;
 mod step_up;

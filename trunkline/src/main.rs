@@ -35,6 +35,8 @@ enum Command {
     /// Check and show settings
     #[command(subcommand)]
     Config(Config),
+    /// Check what the service depends on; fails if something does not work
+    Doctor,
     /// Apply database migrations
     Migrate,
     /// Create the first admin, and magic links
@@ -350,6 +352,7 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
     runtime()?.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
             Command::Serve => cli::serve(settings).await,
+            Command::Doctor => cli::doctor(settings).await,
             Command::Migrate => cli::migrate(settings).await,
             Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
                 cli::bootstrap(settings, &legal_name, &name, &email).await

@@ -2,11 +2,12 @@
 //!
 //! `serve` runs the service; `first_admin` is what it prints while there is no admin. `import` (`remote`: into a service
 //! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead jobs, `switch` on the files
-//! of an edge, `demo` on an empty database. `listen` reads events of a running service.
+//! of an edge, `demo` on an empty database, `doctor` on everything. `listen` reads events of a running service.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
 mod demo;
+mod doctor;
 mod first_admin;
 mod import;
 mod jobs;
@@ -18,6 +19,7 @@ mod verify;
 
 pub use admin::{bootstrap, create_magic_link};
 pub use demo::demo;
+pub use doctor::doctor;
 pub use import::{import_cdrs, import_fx, import_rates};
 pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
 pub use listen::{EventSource, listen, tail_events};

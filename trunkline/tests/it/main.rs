@@ -29,6 +29,7 @@ mod demo_data;
 mod devices;
 mod disk_full;
 mod disputes;
+mod doctor;
 mod downloads;
 mod dunning;
 mod edge;

@@ -2,14 +2,14 @@
 
 mod cli;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use cli::JobSelection;
 use platform::app::StartError;
-use platform::config::Settings;
+use platform::config::{self, Settings};
 use server::demo::{self, MAX_DAYS, MIN_DAYS, Options};
 use uuid::Uuid;
 
@@ -30,7 +30,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run the service (the default)
+    #[command(after_long_help = config::help())]
     Serve,
+    /// Check and show settings
+    #[command(subcommand)]
+    Config(Config),
+    /// Check what the service depends on; fails if something does not work
+    Doctor,
     /// Apply database migrations
     Migrate,
     /// Create the first admin, and magic links
@@ -85,6 +91,16 @@ enum Command {
     Demo(Demo),
     /// Print the OpenAPI document
     Openapi,
+}
+
+#[derive(Subcommand)]
+enum Config {
+    /// Report every fault in the settings, with the line of the file
+    Check,
+    /// Print the settings in force and where each comes from; secrets are hidden
+    Show,
+    /// Print a settings file with every setting commented out
+    Example,
 }
 
 #[derive(Subcommand)]
@@ -284,6 +300,20 @@ struct SwitchTarget {
     service: Option<String>,
 }
 
+impl Config {
+    fn run(&self, file: Option<&Path>) -> Result<(), StartError> {
+        match self {
+            Config::Check => {
+                let settings = Settings::load(file)?;
+                cli::print_checked(&settings);
+            }
+            Config::Show => cli::print_text(&config::effective(file)?),
+            Config::Example => cli::print_text(&config::example_file()),
+        }
+        Ok(())
+    }
+}
+
 impl Demo {
     async fn run(self, settings: Settings) -> Result<(), StartError> {
         let Demo { days, calls, seed, password, live, calls_per_minute } = self;
@@ -305,8 +335,10 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<(), StartError> {
-    if let Some(Command::Openapi) = arguments.command {
-        return cli::print_openapi();
+    match &arguments.command {
+        Some(Command::Openapi) => return cli::print_openapi(),
+        Some(Command::Config(command)) => return command.run(arguments.config.as_deref()),
+        _ => {}
     }
     // They need the address of a service, not its settings.
     match arguments.command.take() {
@@ -320,6 +352,7 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
     runtime()?.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
             Command::Serve => cli::serve(settings).await,
+            Command::Doctor => cli::doctor(settings).await,
             Command::Migrate => cli::migrate(settings).await,
             Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
                 cli::bootstrap(settings, &legal_name, &name, &email).await
@@ -355,7 +388,7 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
                 cli::sync_switch(settings, target.service, target.out, &control).await
             }
             Command::Demo(demo) => Box::pin(demo.run(settings)).await,
-            Command::Openapi | Command::Listen { .. } | Command::Events(_) => Ok(()),
+            Command::Openapi | Command::Config(_) | Command::Listen { .. } | Command::Events(_) => Ok(()),
         }
     })
 }

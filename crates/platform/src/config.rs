@@ -1,22 +1,26 @@
 //! Settings from the environment (`TRUNKLINE_…`), or from a TOML file with the same names. The environment wins.
 //!
 //! Every setting has a default. All errors are reported together. An unknown name in the file is an error; in the
-//! environment it is only logged, since another program may use it. `docs/operations.md` describes each setting.
+//! environment it is only logged, since another program may use it. `table` lists and describes all settings.
 
 mod bucket;
 mod calls;
 mod clients;
 mod did_supplier;
+mod effective;
 mod lab;
+mod limits;
 mod ops;
 mod reader;
 mod remote;
 mod revolut;
 mod secrets;
 mod sources;
+mod table;
 mod tax;
 mod traces;
 mod velocity;
+mod written;
 mod zones;
 
 use std::collections::BTreeMap;
@@ -28,7 +32,7 @@ use ipnet::IpNet;
 
 use crate::crypto::passwords::Cost;
 use crate::crypto::secrets::ConfiguredSecrets;
-use crate::limits::{Limit, MAX_WINDOW, Quota};
+use crate::limits::{Limit, Quota};
 use crate::outside::clamd::ClamdAddress;
 use crate::outside::did_supplier::HttpDidSupplierSettings;
 use crate::outside::files::BucketSettings;
@@ -37,14 +41,16 @@ use crate::outside::payments::{Provider, sandbox};
 use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
 pub use clients::ClientSettings;
+pub use effective::effective;
 pub use lab::LabSettings;
 pub use ops::{IdentityFiles, OpsTls, PemFile, SwitchTls};
 use reader::SettingsReader;
 pub use remote::RemoteSettings;
-use sources::{environment, from_toml};
+use sources::{Given, Names, Source};
 pub use tax::{Seller, TaxSettings};
 use values::{Cidr, Currency, DocKind, Money};
 pub use velocity::Velocity;
+pub use written::{example_file, help, page};
 pub use zones::Zone;
 
 #[derive(Clone, Debug)]
@@ -156,12 +162,7 @@ impl std::error::Error for ConfigError {}
 impl Settings {
     /// Loads the settings of this process.
     pub fn load(file: Option<&Path>) -> Result<Settings, ConfigError> {
-        let environment = environment()?;
-        let file = match file {
-            Some(path) => from_toml(path)?,
-            None => BTreeMap::new(),
-        };
-        Settings::from_names(file, environment)
+        Settings::from_given(sources::load(file)?)
     }
 
     /// Parses settings by name; a missing one gets its default.
@@ -169,13 +170,19 @@ impl Settings {
         file: BTreeMap<String, String>,
         environment: BTreeMap<String, String>,
     ) -> Result<Settings, ConfigError> {
-        let in_file: Vec<String> = file.keys().cloned().collect();
-        let mut names = file;
-        names.extend(environment);
-        let mut read = SettingsReader::new(names);
+        let given = |names: BTreeMap<String, String>, source: Source| {
+            names.into_iter().map(move |(name, value)| (name, Given { value, source: source.clone() }))
+        };
+        let file = given(file, Source::File(sources::Place::default()));
+        Settings::from_given(file.chain(given(environment, Source::Environment)).collect())
+    }
+
+    fn from_given(mut names: Names) -> Result<Settings, ConfigError> {
+        let errors = sources::read_secret_files(&mut names);
+        let mut read = SettingsReader::new(names, errors);
         let payments = read.parsed("TRUNKLINE_PAYMENTS", "sandbox or revolut", Provider::Sandbox);
-        let listen = read.parsed("TRUNKLINE_LISTEN", "an IP address and port", ([127, 0, 0, 1], 8080).into());
-        let ops_listen = read.parsed("TRUNKLINE_OPS_LISTEN", "an IP address and port", ([127, 0, 0, 1], 9090).into());
+        let listen = read.address("TRUNKLINE_LISTEN", ([127, 0, 0, 1], 8080).into());
+        let ops_listen = read.address("TRUNKLINE_OPS_LISTEN", ([127, 0, 0, 1], 9090).into());
         let public_url = read.checked("TRUNKLINE_PUBLIC_URL", "an http(s) origin without a path", is_origin);
         let ops_tls = read.ops_tls(ops_listen);
         let lab = read.lab(payments, lab::is_exposed([listen, ops_listen], public_url.as_deref()));
@@ -248,8 +255,9 @@ impl Settings {
         };
         let (unused, mut errors) = read.finish();
         errors.extend(lab::refused_outside(&settings));
-        let (misspelt, unknown): (Vec<_>, Vec<_>) = unused.into_iter().partition(|name| in_file.contains(name));
-        errors.extend(misspelt.into_iter().map(|name| format!("{name} is not a setting")));
+        let (misspelt, unknown): (Names, Names) = unused.into_iter().partition(|(_, given)| given.source.is_file());
+        errors.extend(misspelt.iter().map(|(name, given)| format!("{}{name} is not a setting", given.source.prefix())));
+        let unknown = unknown.into_keys().collect();
         if errors.is_empty() { Ok(Settings { unknown, ..settings }) } else { Err(ConfigError(errors)) }
     }
 
@@ -329,28 +337,6 @@ impl SettingsReader {
                 LogFormat::Human
             }
         }
-    }
-
-    /// `TRUNKLINE_LIMIT_READS=600/60`: 600 requests in a window of 60 seconds.
-    fn quotas(&mut self) -> Vec<(Limit, Quota)> {
-        let mut quotas = Vec::new();
-        for limit in Limit::ALL {
-            let name = format!("TRUNKLINE_LIMIT_{}", limit.name().replace('-', "_").to_uppercase());
-            let Some(text) = self.text(&name) else { continue };
-            let numbers = text.split_once('/').and_then(|(requests, seconds)| {
-                Some((
-                    requests.parse().ok().filter(|n| *n > 0)?,
-                    seconds.parse().ok().filter(|n| (1..=MAX_WINDOW.as_secs()).contains(n))?,
-                ))
-            });
-            match numbers {
-                Some((requests, seconds)) => {
-                    quotas.push((limit, Quota { requests, window: Duration::from_secs(seconds) }));
-                }
-                None => self.wrong(&name, "requests/seconds, such as 600/60, with a window of at most 3600 seconds"),
-            }
-        }
-        quotas
     }
 }
 

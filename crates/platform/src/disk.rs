@@ -27,6 +27,11 @@ pub async fn find_full(app: &App) -> Option<String> {
     tokio::task::spawn_blocking(move || folders.iter().find_map(|folder| describe_full(folder))).await.ok().flatten()
 }
 
+/// The first folder of these settings whose disk is full, as a text.
+pub fn find_full_of(settings: &Settings) -> Option<String> {
+    folders(settings).iter().find_map(|folder| describe_full(folder))
+}
+
 fn has_failed_lately(db: &Db, now: Time) -> bool {
     db.disk_full_at().is_some_and(|failed_at| now < failed_at.plus(FULL_AFTER_FAILURE))
 }
@@ -52,8 +57,7 @@ fn describe_full(folder: &Path) -> Option<String> {
 
 /// Names the disk in the error of a start that failed because it is full.
 pub fn explain(error: StartError, settings: &Settings) -> StartError {
-    let full = folders(settings).iter().find_map(|folder| describe_full(folder));
-    match full.or_else(|| is_full(error.as_ref()).then(|| "disk: a disk is full".to_owned())) {
+    match find_full_of(settings).or_else(|| is_full(error.as_ref()).then(|| "disk: a disk is full".to_owned())) {
         Some(full) => format!("{full}; {error}").into(),
         None => error,
     }

@@ -2,11 +2,12 @@
 //!
 //! `serve` runs the service; `first_admin` is what it prints while there is no admin. `import` (`remote`: into a service
 //! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead jobs, `switch` on the files
-//! of an edge, `demo` on an empty database. `listen` reads events of a running service.
+//! of an edge, `demo` on an empty database, `doctor` on everything. `listen` reads events of a running service.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
 mod demo;
+mod doctor;
 mod first_admin;
 mod import;
 mod jobs;
@@ -18,6 +19,7 @@ mod verify;
 
 pub use admin::{bootstrap, create_magic_link};
 pub use demo::demo;
+pub use doctor::doctor;
 pub use import::{import_cdrs, import_fx, import_rates};
 pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
 pub use listen::{EventSource, listen, tail_events};
@@ -54,6 +56,19 @@ pub fn print_error(error: &(dyn std::error::Error + 'static)) {
 /// Prints a line; a closed pipe is no error.
 fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Prints text that ends with a line break.
+pub fn print_text(text: &str) {
+    print_line(text.trim_end());
+}
+
+/// Prints that the settings are valid, and the names in the environment that are unknown.
+pub fn print_checked(settings: &Settings) {
+    print_line("The settings are valid.");
+    for name in &settings.unknown {
+        eprintln!("trunkline: {name} in the environment is not a setting");
+    }
 }
 
 fn start_log(settings: &Settings) -> Result<(), StartError> {

@@ -127,7 +127,7 @@ fn an_invalid_setting_is_named_and_nothing_starts() {
     let url = format!("sqlite://{}", folder.path().join("x.db").display());
     let output = trunkline(&url, folder.path(), &["--config", file.to_str().unwrap(), "serve"], "");
     let complaint = refused(&output);
-    assert!(complaint.contains("TRUNKLINE_LISTEN must be an IP address and port"), "{complaint}");
+    assert!(complaint.contains("TRUNKLINE_LISTEN must be an address and port"), "{complaint}");
     assert!(complaint.contains("TRUNKLINE_LISTNE is not a setting"), "{complaint}");
 }
 

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use api::answer::Report;
 use api::context::ReadCtx;
 use api::problem::Problem;
-use db::{DbError, MIGRATIONS, applied_migrations};
+use db::{Conn, DbError, MIGRATIONS, applied_migrations};
 use platform::app::App;
 use platform::jobs;
 use store::{EdgeRow, NodeRow};
@@ -164,6 +164,14 @@ impl ServiceEdge {
         let alive = row.seen_at >= now.minus(EDGE_TTL);
         ServiceEdge { edge_id: row.edge_id, seen_at: row.seen_at.into(), alive }
     }
+}
+
+/// The edges that called in the last day, by name, and whether they still do.
+pub async fn edges_of_today(conn: &mut Conn) -> Result<Vec<(String, bool)>, DbError> {
+    let now = conn.now();
+    let rows = store::edges(conn, now.minus(EDGE_LISTED)).await?;
+    let edges = rows.into_iter().map(|row| ServiceEdge::new(row, now));
+    Ok(edges.map(|edge| (edge.edge_id, edge.alive)).collect())
 }
 
 /// Reports this node, and the edges that called it since the last time.

@@ -1,25 +1,44 @@
 //! Takes settings out of a map one by one, validates them and collects errors.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use super::sources::{Names, Source};
+use super::table;
 
 /// Removes each setting from the map as it is read, so what is left in the end is unknown.
 pub(super) struct SettingsReader {
-    names: BTreeMap<String, String>,
+    names: Names,
+    /// Of all names, also of those that were read.
+    sources: BTreeMap<String, Source>,
     errors: Vec<String>,
 }
 
 impl SettingsReader {
-    pub(super) fn new(names: BTreeMap<String, String>) -> SettingsReader {
-        SettingsReader { names, errors: Vec::new() }
+    pub(super) fn new(names: Names, errors: Vec<String>) -> SettingsReader {
+        let sources = names.iter().map(|(name, given)| (name.clone(), given.source.clone())).collect();
+        SettingsReader { names, sources, errors }
     }
 
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
-        self.names.remove(name).filter(|text| !text.is_empty())
+        debug_assert!(table::all().any(|setting| setting.name == name), "{name} is missing in the table of settings");
+        self.names.remove(name).map(|given| given.value).filter(|text| !text.is_empty())
     }
 
     pub(super) fn wrong(&mut self, name: &str, expected: &str) {
         // Without the value: it may be a secret.
-        self.errors.push(format!("{name} must be {expected}"));
+        let prefix = self.sources.get(name).map(Source::prefix).unwrap_or_default();
+        self.errors.push(format!("{prefix}{name} must be {expected}"));
+    }
+
+    /// An address and port to listen on. `localhost` is 127.0.0.1.
+    pub(super) fn address(&mut self, name: &str, default: SocketAddr) -> SocketAddr {
+        let Some(text) = self.text(name) else { return default };
+        let local = || Some(([127, 0, 0, 1], text.strip_prefix("localhost:")?.parse().ok()?).into());
+        text.parse().ok().or_else(local).unwrap_or_else(|| {
+            self.wrong(name, "an address and port, such as 127.0.0.1:8080");
+            default
+        })
     }
 
     pub(super) fn parsed<T: std::str::FromStr>(&mut self, name: &str, expected: &str, default: T) -> T {
@@ -69,7 +88,7 @@ impl SettingsReader {
     }
 
     /// The unknown names, and the errors.
-    pub(super) fn finish(self) -> (Vec<String>, Vec<String>) {
-        (self.names.into_keys().collect(), self.errors)
+    pub(super) fn finish(self) -> (Names, Vec<String>) {
+        (self.names, self.errors)
     }
 }

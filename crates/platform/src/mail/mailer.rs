@@ -118,6 +118,15 @@ impl Mailer {
         }
     }
 
+    /// Whether mail would be accepted: signs in to the mail server and sends nothing.
+    pub async fn check(&self) -> Result<(), MailError> {
+        assert_no_connection_held();
+        match &self.transport {
+            Transport::Outbox(_) => Ok(()),
+            Transport::Smtp(smtp) => smtp.check().await,
+        }
+    }
+
     fn compose(&self, message: &Message, at: Time) -> Result<MimeMessage, MailError> {
         let to: Address = message
             .to

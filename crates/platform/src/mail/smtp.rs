@@ -73,13 +73,25 @@ impl Smtp {
     }
 
     pub async fn deliver(&self, message: &MimeMessage) -> Result<(), MailError> {
-        let mut connection = self.connect().await?;
-        self.encrypt(&mut connection).await?;
-        self.sign_in(&mut connection).await?;
+        let mut connection = self.open_session().await?;
         within(SEND_TIMEOUT, connection.send(message.envelope(), &message.formatted())).await?.map_err(refused)?;
         // The server has accepted the mail, so an error of QUIT does not matter.
         let _ = within(STEP_TIMEOUT, connection.quit()).await;
         Ok(())
+    }
+
+    /// Opens a session and ends it.
+    pub async fn check(&self) -> Result<(), MailError> {
+        let mut connection = self.open_session().await?;
+        let _ = within(STEP_TIMEOUT, connection.quit()).await;
+        Ok(())
+    }
+
+    async fn open_session(&self) -> Result<AsyncSmtpConnection, MailError> {
+        let mut connection = self.connect().await?;
+        self.encrypt(&mut connection).await?;
+        self.sign_in(&mut connection).await?;
+        Ok(connection)
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, MailError> {
@@ -87,7 +99,10 @@ impl Smtp {
         let server = (self.host.as_str(), self.port);
         within(STEP_TIMEOUT, AsyncSmtpConnection::connect_tokio1(server, Some(STEP_TIMEOUT), &self.hello, tls, None))
             .await?
-            .map_err(|error| MailError::Temporary(format!("the mail server cannot be reached: {error}")))
+            .map_err(|error| {
+                let Smtp { host, port, .. } = self;
+                MailError::Temporary(format!("the mail server {host}:{port} cannot be reached: {error}"))
+            })
     }
 
     async fn encrypt(&self, connection: &mut AsyncSmtpConnection) -> Result<(), MailError> {

@@ -1,0 +1,84 @@
+//! `trunkline config`, and what is written from the table of settings.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use platform::config;
+
+/// Runs `trunkline config` with these variables and nothing else of our environment.
+fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    command.args(arguments).env_clear().envs(environment.iter().copied()).output().unwrap()
+}
+
+fn printed(output: &Output) -> (bool, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn the_settings_page_and_the_example_file_are_those_of_the_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (file, text) in [("docs/settings.md", config::page()), ("trunkline.example.toml", config::example_file())] {
+        let path = root.join(file);
+        if std::env::var_os("TRUNKLINE_WRITE_SETTINGS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let kept = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(kept == text, "{file} is stale: run `make settings` and commit the result");
+    }
+}
+
+#[test]
+fn config_check_reports_every_fault_with_its_line_and_succeeds_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trunkline.toml");
+    let path = file.to_str().unwrap();
+    let check = ["--config", path, "config", "check"];
+    std::fs::write(&file, "TRUNKLINE_LOG = \"loud\"\n\nTRUNKLINE_CONNECTIONS = 1\nTRUNKLINE_LISTNE = \"x\"\n").unwrap();
+    let (is_good, _, errors) = printed(&run(&check, &[("TRUNKLINE_MAIL", "pigeon")]));
+    assert!(!is_good);
+    for fault in [
+        format!("{path}:1: TRUNKLINE_LOG must be human or json"),
+        format!("{path}:3: TRUNKLINE_CONNECTIONS must be a number from 16 to 1000000"),
+        format!("{path}:4: TRUNKLINE_LISTNE is not a setting"),
+        "TRUNKLINE_MAIL must be file, smtp://… or smtps://…".to_owned(),
+    ] {
+        assert!(errors.contains(&fault), "{fault} is missing:\n{errors}");
+    }
+
+    std::fs::write(&file, config::example_file()).unwrap();
+    let (is_good, words, errors) = printed(&run(&check, &[("TRUNKLINE_OTHER", "1")]));
+    assert!(is_good, "{errors}");
+    assert_eq!(words, "The settings are valid.\n");
+    assert!(errors.contains("TRUNKLINE_OTHER in the environment is not a setting"), "{errors}");
+}
+
+#[test]
+fn config_show_names_the_source_of_each_value_and_hides_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, secret) = (folder.path().join("trunkline.toml"), folder.path().join("jwt"));
+    std::fs::write(&file, "\nTRUNKLINE_LISTEN = \"localhost:8081\"\nTRUNKLINE_LOG = \"json\"\n").unwrap();
+    std::fs::write(&secret, "the-secret-of-the-house-0123456789\n").unwrap();
+    let environment = [("TRUNKLINE_LOG", "human"), ("TRUNKLINE_JWT_SECRET_FILE", secret.to_str().unwrap())];
+    let shown = run(&["--config", file.to_str().unwrap(), "config", "show"], &environment);
+    let (is_good, shown, errors) = printed(&shown);
+    assert!(is_good, "{errors}");
+    let has = |name: &str, rest: &str| shown.lines().any(|line| line.starts_with(name) && line.ends_with(rest));
+    assert!(has("TRUNKLINE_LISTEN ", &format!("localhost:8081  [{}:2]", file.display())), "{shown}");
+    assert!(has("TRUNKLINE_LOG ", "human  [environment]"), "{shown}");
+    assert!(has("TRUNKLINE_JWT_SECRET ", "(hidden)  [environment]"), "{shown}");
+    assert!(has("TRUNKLINE_OPS_LISTEN ", "127.0.0.1:9090  [default]"), "{shown}");
+    assert!(!shown.contains("the-secret"));
+}
+
+#[test]
+fn the_help_of_serve_lists_every_setting() {
+    let (is_good, help, _) = printed(&run(&["serve", "--help"], &[]));
+    assert!(is_good);
+    for name in ["TRUNKLINE_LISTEN [127.0.0.1:8080]", "TRUNKLINE_JWT_SECRET [generated]", "TRUNKLINE_API_KEY [none]"] {
+        assert!(help.contains(name), "{name} is missing:\n{help}");
+    }
+}

@@ -24,6 +24,7 @@ mod restarts;
 mod service;
 mod slow_clients;
 mod start;
+mod statements;
 mod streams;
 mod timing;
 
@@ -42,10 +43,11 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 16] = [
+const MEASUREMENTS: [Measurement; 17] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
+    ("statements", statements::measure),
     ("numbers", numbers::measure),
     ("decisions", calls::measure_decisions),
     ("intake", calls::measure_ingest),

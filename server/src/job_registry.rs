@@ -7,7 +7,7 @@ use numbers::{orders, rented};
 use platform::app::App;
 use platform::jobs::{JobKind, Kind, Registry, Run, Runner, Schedule, SetupError};
 use platform::mail;
-use voice::upstreams::decks;
+use voice::upstreams::{decks, statements};
 use voice::{calls, cdrs, concurrency, fx};
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
@@ -53,6 +53,7 @@ fn schedules() -> Vec<Schedule> {
         schedule("make_room_for_calls", "20 1 * * *", cdrs::CREATE_PARTITIONS),
         schedule("alarm_about_calls", every_five_minutes, calls::SEND_ALERTS),
         schedule("forget_numbers_of_calls", "50 2 * * *", cdrs::ANONYMISE_NUMBERS),
+        schedule("forget_lines_of_statements", "55 2 * * *", statements::PURGE_LINES),
         schedule("recheck_balances", "3 0 * * *", low_balance::RECHECK),
         // The European Central Bank publishes at 16:00 CET.
         schedule("fetch_fx", "30 15 * * *", fx::FETCH),

@@ -11,6 +11,7 @@
 //! ```
 //!
 //! A [`Plan`] gives some customers other prices than the list: rules over the tariff, see [`Tariff::with_plan`].
+//! [`reconcile`] compares an upstream's [`Statement`] of calls with ours.
 //!
 //! Money is in nanos (10⁻⁹ of a currency unit), times in milliseconds. The margin guard of [`Tariff::routes`] drops an
 //! upstream if an answered call of any length from one second would cost more than the customer pays: minute price,
@@ -30,6 +31,7 @@ mod plan;
 mod prefix;
 mod rate;
 mod sheets;
+mod statements;
 mod tariff;
 mod timeline;
 
@@ -47,5 +49,9 @@ pub use rate::{Rate, RateError, TooLarge};
 pub use sheet::{Column as NamedColumn, Fault, Faults};
 pub use sheets::{
     DateFormat, DateFormatError, DeckSheet, MappingSource, ParsedRow, SheetFormat, SheetMapping, SheetPreview,
+};
+pub use statements::{
+    Charges, Column as StatementColumn, LineKind, Lines, OurCall, Pairing, Statement, StatementLine, StatementMapping,
+    StatementOptions, Tolerances, number as dialled_number, reconcile,
 };
 pub use tariff::{Candidate, DropReason, Routes, SellRate, Tariff, Upstream, UpstreamState};

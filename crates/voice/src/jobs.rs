@@ -4,7 +4,7 @@ use platform::app::App;
 use platform::job_kinds;
 use platform::jobs::JobKind;
 
-use crate::upstreams::decks;
+use crate::upstreams::{decks, statements};
 use crate::{calls, cdrs, concurrency, fx, rate_plans};
 
 pub fn kinds() -> Vec<JobKind<App>> {
@@ -13,6 +13,8 @@ pub fn kinds() -> Vec<JobKind<App>> {
         decks::IMPORT => decks::import_job,
         decks::PULL_DUE => decks::pull_due_job,
         decks::ANNOUNCE => decks::announce_job,
+        statements::RECONCILE => statements::reconcile_job,
+        statements::PURGE_LINES => statements::purge_lines_job,
         rate_plans::ANNOUNCE => rate_plans::announce_job,
         calls::CLOSE_STALE => calls::close_stale_job,
         concurrency::COUNT_PEAKS => concurrency::count_peaks_job,

@@ -8,7 +8,7 @@ use api::tags;
 use platform::limits::Limit;
 use values::AccountRole::{Technical, Viewer};
 
-use crate::upstreams::decks;
+use crate::upstreams::{decks, statements};
 use crate::{calls, cdrs, concurrency, fraud_caps, fx, rate_plans, rates, upstreams};
 
 #[rustfmt::skip]
@@ -194,6 +194,33 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/upstreams/{id}/imports/{import_id}/reject", decks::reject, "rejectRateDeckImport", "Reject held rate deck import")
             .about("Rejects a held import; the deck in force stays. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("deck.reject").problems(&[StateConflict]).under(tags::UPSTREAMS),
+        get("/admin/upstreams/{id}/statement-mapping", statements::show_mapping, "getStatementMapping", "Get statement mapping")
+            .about("Returns how the statements of an upstream are laid out; 404 if no mapping was saved. Open to the team \
+                    (admin or support).")
+            .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).under(tags::UPSTREAMS),
+        put("/admin/upstreams/{id}/statement-mapping", statements::save_mapping, "setStatementMapping", "Set statement mapping")
+            .about("Sets how the statements of an upstream are laid out, and how far starts and durations may be apart. \
+                    Files with our own header need none. Admins only.")
+            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("statement_mapping.update").under(tags::UPSTREAMS),
+        get("/admin/upstreams/{id}/statements", statements::list, "listStatements", "List statements of an upstream")
+            .about("Lists the statements of an upstream with their totals and without their errors, newest first. Open to \
+                    the team (admin or support).")
+            .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).under(tags::UPSTREAMS),
+        post("/admin/upstreams/{id}/statements", statements::create, "createStatement", "Reconcile statement of an upstream")
+            .about("Queues the comparison of an upstream's calls (CSV, XLSX, or a form with `file` and `mapping`) with our \
+                    CDRs, by called number, start and duration. Poll `GET \
+                    /admin/upstreams/{id}/statements/{statement_id}`; a file with any error is not compared. Admins only.")
+            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("statement.create").idempotent().problems(&[StateConflict])
+            .under(tags::UPSTREAMS),
+        get("/admin/upstreams/{id}/statements/{statement_id}", statements::show, "getStatement", "Get statement of an upstream")
+            .about("Returns the progress and result of a reconciliation: counts and sums of the calls that match, that \
+                    differ and that only one side has, and the first 1000 errors of the file. Open to the team (admin or \
+                    support).")
+            .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).under(tags::UPSTREAMS),
+        get("/admin/upstreams/{id}/statements/{statement_id}/lines", statements::list_lines, "listStatementLines", "List lines of a statement")
+            .about("Lists the calls of a completed statement with their and our values, by kind and start. `format=csv` \
+                    streams all of them, or all of one `kind`, as CSV for a dispute. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).problems(&[StateConflict]).under(tags::UPSTREAMS),
         get("/admin/rates", rates::list_all, "listUpstreamRates", "List upstream rates")
             .about("Lists what upstreams charge, by prefix. With `q` a page can be short or empty and still have a \
                     `next_cursor`. Open to the team (admin or support).")

@@ -77,6 +77,7 @@ mod pre_hijacking;
 mod queue;
 mod rate_plans;
 mod rates;
+mod reconciliation;
 mod reference;
 mod schemathesis;
 mod secrets;

@@ -81,6 +81,11 @@ impl fmt::Display for DateFormat {
 }
 
 impl DateFormat {
+    /// Whether it says the time of the day, not only the date.
+    pub fn has_time(&self) -> bool {
+        self.pieces.contains(&Piece::Minute)
+    }
+
     /// The time that a text means, if it follows the pattern. Days and months may have one digit before a separator.
     pub fn parse(&self, text: &str) -> Option<UnixMillis> {
         let (mut rest, mut values) = (text, [0i16; 6]);

@@ -4,12 +4,13 @@
 //! header (see `csv`). A preview also proposes a mapping, from the words of the header and the first rows; an import
 //! never guesses.
 //!
-//! - `mapping`: the layout, and where it is in a file · `propose`, `words`: a layout for a file that has none
+//! - `mapping`: the layout · `locate`: where it is in a file · `propose`, `words`: a layout for a file that has none
 //! - `codes`, `countries`, `date_format`: prefixes, their countries, and dates as they are written
 
 mod codes;
 mod countries;
 mod date_format;
+mod locate;
 mod mapping;
 mod propose;
 mod words;
@@ -19,10 +20,11 @@ use std::io::Read;
 pub use codes::read_codes;
 pub use countries::country_of;
 pub use date_format::{DateFormat, DateFormatError};
-use mapping::{Located, own_header};
+pub use locate::{Located, Wanted, own_header};
 pub use mapping::{SheetFormat, SheetMapping};
+pub use propose::{decimal_separator, texts};
 use sheet::{Book, Faults, Format, Layout, OpenError, Peeked, Row, Table};
-pub use words::is_closed;
+pub use words::{is_closed, rank_among};
 
 use crate::csv::{Column, Rows};
 use crate::{DeckCsv, DeckCsvError, DeckCsvOptions, Entry};
@@ -76,7 +78,7 @@ impl DeckSheet {
         let mut book = Book::open(source)?;
         let tables = book.peek()?;
         let mut faults = Faults::default();
-        let located = mapping.and_then(|mapping| locate(mapping, book.format(), &tables, &mut faults));
+        let located = mapping.and_then(|mapping| mapping.wanted().locate(book.format(), &tables, &mut faults));
         let (located, mapping) = match (located, own_header(&tables)) {
             (Some(located), _) => (located, mapping),
             // CSV is read as ever, with every fault of its header.
@@ -108,11 +110,12 @@ impl DeckSheet {
         let mut faults = Faults::default();
         let own = || own_header(&tables).map(|own| (own, None, MappingSource::OwnHeader));
         let by_given = given.and_then(|mapping| {
-            locate(mapping, format, &tables, &mut faults).map(|located| (located, Some(mapping), MappingSource::Given))
+            let located = mapping.wanted().locate(format, &tables, &mut faults);
+            located.map(|located| (located, Some(mapping), MappingSource::Given))
         });
         let by_detected = || {
             let mapping = detected.as_ref().filter(|_| given.is_none())?;
-            let located = locate(mapping, format, &tables, &mut Faults::default())?;
+            let located = mapping.wanted().locate(format, &tables, &mut Faults::default())?;
             Some((located, Some(mapping), MappingSource::Detected))
         };
         let used = by_given.or_else(own).or_else(by_detected);
@@ -167,18 +170,9 @@ fn no_header(tables: &[Peeked]) -> DeckCsvError {
     DeckCsvError::Faults(faults)
 }
 
-fn locate(mapping: &SheetMapping, format: Format, tables: &[Peeked], faults: &mut Faults) -> Option<Located> {
-    match (mapping.format, format) {
-        (Some(Format::Csv), Format::Xlsx) => faults.add(1, None, "the file is XLSX, and the mapping is for CSV"),
-        (Some(Format::Xlsx), Format::Csv) => faults.add(1, None, "the file is CSV, and the mapping is for XLSX"),
-        _ => return mapping.locate(tables, faults),
-    }
-    None
-}
-
 fn read_rows<R: Read>(
     book: Book<R>,
-    located: &Located,
+    located: &Located<Column>,
     rows: &mut Rows<'_>,
     faults: &mut Faults,
     progress: impl FnMut(u64),

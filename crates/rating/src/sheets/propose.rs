@@ -98,7 +98,7 @@ fn rename(columns: &mut [(Column, usize)], from: Column, to: Column) {
 }
 
 /// The cells of a column that are texts and not empty.
-fn texts<'r>(rows: &'r [PeekedRow], columns: &[(Column, usize)], column: Column) -> Vec<&'r str> {
+pub fn texts<'r, C: PartialEq>(rows: &'r [PeekedRow], columns: &[(C, usize)], column: C) -> Vec<&'r str> {
     let Some((_, index)) = columns.iter().find(|(known, _)| *known == column) else { return Vec::new() };
     let cells = rows.iter().filter_map(|row| row.cells.get(*index));
     cells.filter(|(text, kind)| *kind == Kind::Text && !text.is_empty()).map(|(text, _)| text.as_str()).collect()
@@ -117,7 +117,8 @@ fn date_format(texts: &[&str]) -> Option<DateFormat> {
     fitting.into_iter().next()
 }
 
-fn decimal_separator(texts: &[&str]) -> Option<char> {
+/// The separator that most amounts have, if any has one.
+pub fn decimal_separator(texts: &[&str]) -> Option<char> {
     let count = |separator: char| texts.iter().filter(|text| text.contains(separator)).count();
     match (count('.'), count(',')) {
         (0, 0) => None,

@@ -123,8 +123,13 @@ const OPEN: &[&str] = &[
 
 /// Where a header text is among the words of a column; lower is better.
 pub fn rank(column: Column, header: &str) -> Option<usize> {
-    let text = simplified(header);
     let (_, words) = WORDS.iter().find(|(known, _)| *known == column)?;
+    rank_among(words, header)
+}
+
+/// Where a header text is among words; lower is better.
+pub fn rank_among(words: &[&str], header: &str) -> Option<usize> {
+    let text = simplified(header);
     words.iter().position(|word| *word == text)
 }
 

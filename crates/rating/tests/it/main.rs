@@ -13,4 +13,5 @@ mod prices;
 mod routes;
 mod samples;
 mod sheets;
+mod statements;
 mod tariffs;

@@ -2,10 +2,12 @@
 //!
 //! A change of status or markup changes sell rates, so it is stored in the tariff's history in the same transaction.
 //! Its addresses must not be on a customer's allow-list (`addresses`).
-//! An upstream whose deck was ever in force is part of that history: it can be disabled, not deleted.
+//! An upstream whose deck was ever in force is part of that history: it can be disabled, not deleted. `decks` imports
+//! its rates, `statements` reconciles the calls that it charges for.
 
 mod addresses;
 pub mod decks;
+pub mod statements;
 mod store;
 mod types;
 
@@ -129,8 +131,8 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<UpstreamId>) -> Result<Commi
         Box::pin(async move {
             lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
             if store::is_in_use(tx, *id).await? {
-                let detail = "Rates or numbers of this upstream were imported, and past charges refer to them; \
-                              disable it instead.";
+                let detail = "Rates, numbers or statements of this upstream were imported, and past charges refer to \
+                              them; disable it instead.";
                 return Err(Problem::resource_in_use(detail));
             }
             upstreams::bump_version(tx).await?;

@@ -137,13 +137,14 @@ pub async fn save(conn: &mut Conn, upstream: &UpstreamRow) -> Result<(), DbError
     Ok(())
 }
 
-/// Whether the upstream has decks, queued or running deck imports, or inventory imports.
+/// Whether the upstream has decks, queued or running deck imports, statements, or inventory imports.
 pub async fn is_in_use(conn: &mut Conn, id: UpstreamId) -> Result<bool, DbError> {
     let (count,): (i64,) = conn
         .one(
             sql!(
                 "SELECT (SELECT COUNT(*) FROM decks WHERE upstream_id = $1) +
                         (SELECT COUNT(*) FROM deck_imports WHERE upstream_id = $1 AND status IN ('queued', 'running')) +
+                        (SELECT COUNT(*) FROM upstream_statements WHERE upstream_id = $1) +
                         (SELECT COUNT(*) FROM number_imports WHERE upstream_id = $1)"
             ),
             params![id],
@@ -156,6 +157,7 @@ pub async fn is_in_use(conn: &mut Conn, id: UpstreamId) -> Result<bool, DbError>
 pub async fn delete(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM deck_imports WHERE upstream_id = $1"), params![id]).await?;
     conn.exec(sql!("DELETE FROM sheet_mappings WHERE upstream_id = $1"), params![id]).await?;
+    conn.exec(sql!("DELETE FROM statement_mappings WHERE upstream_id = $1"), params![id]).await?;
     conn.exec(sql!("DELETE FROM hold_policies WHERE upstream_id = $1"), params![id]).await?;
     conn.exec(sql!("DELETE FROM upstreams WHERE id = $1"), params![id]).await?;
     Ok(())

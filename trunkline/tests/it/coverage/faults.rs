@@ -68,6 +68,8 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("POST", "/admin/rate-plans", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),
     ("PATCH", "/admin/rate-plans/{id}", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),
     ("PUT", "/admin/customers/{id}/rate-plan", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),
+    ("PUT", "/admin/upstreams/{id}/statement-mapping", Body(|| json!({"date_format": "DD/MM/YYYY"})), "date_format"),
+    ("POST", "/admin/upstreams/{id}/statements", Query("period_from=2026-02-01T00:00:00Z&period_to=2026-01-01T00:00:00Z"), "period_to"),
     ("PUT", "/admin/fx-rates", Body(|| json!({"base": "USD"})), "base"),
     ("GET", "/rates/diff", Query("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to"),
     ("GET", "/cdrs", Query("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to"),
@@ -158,6 +160,12 @@ fn fields_of(endpoint: &Endpoint) -> Vec<String> {
 }
 
 async fn break_query(world: &World, endpoint: &Endpoint, query: &str, field: &str) {
+    if endpoint.method != Method::GET {
+        let request = example(world, endpoint).await;
+        let path = format!("{}?{query}&{UNKNOWN}=1", request.path);
+        let answer = send(&Request { path, ..request }, &endpoint.method).await;
+        return expect_faults(endpoint, answer, &[UNKNOWN, field]);
+    }
     let request = readable(world, endpoint).await;
     let ask = async |query: String| {
         let path = format!("{}?{query}", endpoint.path);

@@ -8,7 +8,7 @@ use values::Role;
 
 use super::examples::{Preparation, Request, bodiless, request};
 use crate::world::World;
-use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::{fresh_email, key};
 use crate::world::fixtures::rate_plans::{create_plan, fixed_rule, plan_body};
 use crate::world::fixtures::rates::{DECK, import_deck};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
@@ -71,6 +71,26 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/admin/upstreams/{id}/imports/{import_id}/reject", |world| Box::pin(async move {
         held(world, "reject").await
     })),
+    ("GET", "/admin/upstreams/{id}/statement-mapping", |world| Box::pin(async move {
+        let request = of_upstream(world, "/statement-mapping").await;
+        request.caller.call(Method::PUT, &request.path, Some(statement_mapping())).await.ok();
+        request
+    })),
+    ("PUT", "/admin/upstreams/{id}/statement-mapping", |world| Box::pin(async move {
+        Request { body: Some(statement_mapping()), ..of_upstream(world, "/statement-mapping").await }
+    })),
+    ("GET", "/admin/upstreams/{id}/statements", |world| Box::pin(async move {
+        of_upstream(world, "/statements").await
+    })),
+    ("POST", "/admin/upstreams/{id}/statements", |world| Box::pin(async move {
+        Request { table: Some(STATEMENT.to_owned()), ..of_upstream(world, "/statements").await }
+    })),
+    ("GET", "/admin/upstreams/{id}/statements/{statement_id}", |world| Box::pin(async move {
+        of_statement(world, "").await
+    })),
+    ("GET", "/admin/upstreams/{id}/statements/{statement_id}/lines", |world| Box::pin(async move {
+        of_statement(world, "/lines").await
+    })),
     ("GET", "/rates/lookup", |world| Box::pin(async move {
         priced(world, Role::Customer, "/rates/lookup?number=%2B31201234567").await
     })),
@@ -127,6 +147,26 @@ async fn of_upstream(world: &World, rest: &str) -> Request {
     wanted["rate_import_url"] = json!("https://127.0.0.1/rates.csv");
     let upstream = create_upstream(&admin, wanted).await;
     bodiless(admin, &format!("/admin/upstreams/{upstream}{rest}"))
+}
+
+const STATEMENT: &str = "called_number,started_at,duration_seconds,cost\n+31201234567,2026-01-01T12:00:00Z,60,0.0045\n";
+
+fn statement_mapping() -> Value {
+    json!({
+        "columns": {"called_number": "Called", "started_at": "Start", "duration_seconds": "Duration", "cost": "Amount"},
+        "date_format": "DD/MM/YYYY HH:mm:ss",
+    })
+}
+
+/// A request about a statement that was reconciled.
+async fn of_statement(world: &World, rest: &str) -> Request {
+    let admin = world.minted(Role::Admin).await;
+    let upstream = create_upstream(&admin, upstream_body()).await;
+    let path = format!("/admin/upstreams/{upstream}/statements");
+    let request = admin.with_key(key()).request(Method::POST, &path).header("content-type", "text/csv");
+    let accepted = admin.send(request.body(STATEMENT)).await.expect(202);
+    world.settle().await;
+    bodiless(admin, &format!("{path}/{}{rest}", accepted["id"].as_str().unwrap()))
 }
 
 fn sheet_mapping() -> Value {

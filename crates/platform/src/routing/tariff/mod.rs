@@ -15,8 +15,8 @@ mod store;
 
 pub use past::{PastSource, PastTariff, PrefixRange};
 pub use store::{
-    Fx, NewLeaf, PastTime, Terms, activate_deck, changes_after, delete_terms, delete_unfinished_deck, insert_deck,
-    insert_leaves, lock, record_fx, record_terms,
+    Fx, NewLeaf, PastTime, Terms, activate_deck, changes_after, decks_between, delete_terms, delete_unfinished_deck,
+    insert_deck, insert_leaves, lock, record_fx, record_terms,
 };
 
 use std::sync::Arc;
@@ -130,7 +130,7 @@ async fn load_upstreams(
 }
 
 /// Loads a deck for the time since it came into force, or with its past.
-async fn load_deck(db: &Db, id: Uuid, with_past: bool) -> Result<Arc<Deck>, DbError> {
+pub async fn load_deck(db: &Db, id: Uuid, with_past: bool) -> Result<Arc<Deck>, DbError> {
     let (times, leaves) = stored_deck(db, id).await?;
     let make = if with_past { Deck::with_past } else { Deck::from_leaves };
     let made = tokio::task::spawn_blocking(move || make(leaves, times));

@@ -133,6 +133,28 @@ pub async fn changes_after(conn: &mut Conn, moment: Time, limit: i64) -> Result<
     .await
 }
 
+/// Changes of one upstream in one period at most.
+const MAX_CHANGES: i64 = 10_000;
+
+/// Which deck an upstream had since when, from the one in force at `from` to the last one before `to`.
+pub async fn decks_between(
+    conn: &mut Conn,
+    upstream: UpstreamId,
+    from: Time,
+    to: Time,
+) -> Result<Vec<(Time, Option<Uuid>)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT since, deck_id FROM tariff_terms
+             WHERE upstream_id = $1 AND since < $3
+               AND since >= COALESCE((SELECT MAX(since) FROM tariff_terms WHERE upstream_id = $1 AND since <= $2), $2)
+             ORDER BY since LIMIT $4"
+        ),
+        params![upstream, from, to, MAX_CHANGES],
+    )
+    .await
+}
+
 /// Exchange rates for one euro, in billionths, by currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fx {

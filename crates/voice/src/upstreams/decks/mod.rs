@@ -24,7 +24,7 @@ pub use hold::{apply, reject, save_policy, show_policy};
 pub use impact::show as show_impact;
 pub use pull::{PULL_DUE, pull_due_job};
 pub use run::{IMPORT, import_job};
-pub use sheets::{preview, save_mapping, show_mapping};
+pub use sheets::{DateFormat, DecimalSeparator, SheetFormat, preview, save_mapping, show_mapping};
 pub use store::{ImportRow, names_file};
 pub use types::{DeckImport, DeckImportId, DeckImportStatus, ImportMode};
 
@@ -91,7 +91,7 @@ pub async fn import(
 }
 
 /// Rows of a CSV file with this many lines; the rows of a workbook are not known before it is read.
-async fn estimated_rows(file: &Received, lines: u64) -> Result<Option<i64>, FilesError> {
+pub async fn estimated_rows(file: &Received, lines: u64) -> Result<Option<i64>, FilesError> {
     let first = file.content().await?.try_next().await?;
     let is_workbook = first.is_some_and(|piece| piece.starts_with(b"PK"));
     Ok((!is_workbook).then(|| rows_of(lines)))

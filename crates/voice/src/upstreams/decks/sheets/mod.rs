@@ -17,8 +17,8 @@ use api::problem::Problem;
 use api::sheet::Sheet;
 use identity::imports;
 pub use store::find as saved_mapping;
-use types::{LayoutSource, PreviewedRate, SheetPreview, format};
-pub use types::{SheetMapping, SheetMappingInput};
+pub use types::{DateFormat, DecimalSeparator, SheetFormat, SheetMapping, SheetMappingInput};
+use types::{LayoutSource, PreviewedRate, SheetPreview};
 use values::{Country, UpstreamId};
 
 /// Rows that a preview shows.
@@ -81,7 +81,7 @@ pub async fn preview(
     };
     let currency = upstream.base_currency;
     let preview = SheetPreview {
-        format: format(read.format),
+        format: read.format.into(),
         sheet: read.sheet,
         sheets: read.sheets,
         header_row: read.header_row.and_then(|row| i64::try_from(row).ok()),

@@ -18,6 +18,25 @@ text_enum! {
     }
 }
 
+impl From<rating::SheetFormat> for SheetFormat {
+    fn from(format: rating::SheetFormat) -> SheetFormat {
+        match format {
+            rating::SheetFormat::Csv => SheetFormat::Csv,
+            rating::SheetFormat::Xlsx => SheetFormat::Xlsx,
+        }
+    }
+}
+
+impl SheetFormat {
+    /// The format as files are read by it.
+    pub fn rules(self) -> rating::SheetFormat {
+        match self {
+            SheetFormat::Csv => rating::SheetFormat::Csv,
+            SheetFormat::Xlsx => rating::SheetFormat::Xlsx,
+        }
+    }
+}
+
 text_enum! {
     /// What separates the decimals of amounts that are texts.
     pub enum DecimalSeparator {
@@ -58,6 +77,19 @@ impl TryFrom<String> for DateFormat {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         rating::DateFormat::from_str(&text).map(DateFormat)
+    }
+}
+
+impl From<rating::DateFormat> for DateFormat {
+    fn from(format: rating::DateFormat) -> DateFormat {
+        DateFormat(format)
+    }
+}
+
+impl DateFormat {
+    /// The pattern as texts are read by it.
+    pub fn rules(&self) -> &rating::DateFormat {
+        &self.0
     }
 }
 
@@ -224,14 +256,11 @@ impl SheetMapping {
     pub fn rules(&self) -> rating::SheetMapping {
         let first = |word: &str| word.chars().next();
         rating::SheetMapping {
-            format: self.format.map(|format| match format {
-                SheetFormat::Csv => rating::SheetFormat::Csv,
-                SheetFormat::Xlsx => rating::SheetFormat::Xlsx,
-            }),
+            format: self.format.map(SheetFormat::rules),
             sheet: self.sheet.as_ref().map(ToString::to_string),
             header_row: self.header_row.and_then(|row| u64::try_from(row).ok()),
             columns: self.columns.named().into_iter().map(|(column, header)| (column, header.to_string())).collect(),
-            date_format: self.date_format.as_ref().map(|format| format.0.clone()),
+            date_format: self.date_format.as_ref().map(|format| format.rules().clone()),
             decimal_separator: self.decimal_separator.and_then(|separator| first(separator.as_str())),
             prefix_separator: self.prefix_separator.and_then(|separator| first(separator.as_str())),
             closed_values: self.closed_values.iter().map(ToString::to_string).collect(),
@@ -242,22 +271,15 @@ impl SheetMapping {
     pub fn of(rules: &rating::SheetMapping) -> Option<SheetMapping> {
         let word = |letter: Option<char>| letter.map(String::from).unwrap_or_default();
         Some(SheetMapping {
-            format: rules.format.map(format),
+            format: rules.format.map(SheetFormat::from),
             sheet: rules.sheet.as_ref().and_then(|sheet| sheet.parse().ok()),
             header_row: rules.header_row.and_then(|row| i64::try_from(row).ok()),
             columns: SheetColumns::of(rules)?,
-            date_format: rules.date_format.clone().map(DateFormat),
+            date_format: rules.date_format.clone().map(DateFormat::from),
             decimal_separator: word(rules.decimal_separator).parse().ok(),
             prefix_separator: word(rules.prefix_separator).parse().ok(),
             closed_values: rules.closed_values.iter().filter_map(|value| value.parse().ok()).collect(),
         })
-    }
-}
-
-pub fn format(format: rating::SheetFormat) -> SheetFormat {
-    match format {
-        rating::SheetFormat::Csv => SheetFormat::Csv,
-        rating::SheetFormat::Xlsx => SheetFormat::Xlsx,
     }
 }
 

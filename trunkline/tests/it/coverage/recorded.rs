@@ -126,7 +126,7 @@ sqlite! {
 }
 
 /// Endpoints of the team that do not change a customer.
-const OF_NO_CUSTOMER: [&str; 14] = [
+const OF_NO_CUSTOMER: [&str; 15] = [
     "/admin/api-keys",
     "/admin/cdrs/exports",
     "/admin/webhook-endpoints",
@@ -138,6 +138,7 @@ const OF_NO_CUSTOMER: [&str; 14] = [
     "/admin/did-inventory",
     "/admin/fx-rates",
     "/admin/rate-plans",
+    "/admin/routing-policies",
     "/admin/2fa",
     "/admin/bootstrap",
     "/admin/demo-data",

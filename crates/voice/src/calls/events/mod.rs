@@ -109,16 +109,20 @@ fn parse(value: Value, now: Time) -> Result<Event, String> {
 fn merge(calls: &mut BTreeMap<CallId, CallEvents>, event: Event) -> Result<(), String> {
     let Some(token) = event.call_token else { return Err("call_token is missing".to_owned()) };
     let at = event.at.0;
+    let failed = match (event.kind, event.upstream_id) {
+        (EventType::AttemptFailed, None) => return Err("upstream_id is missing".to_owned()),
+        (EventType::AttemptFailed, Some(upstream)) => Some(FailedAttempt { upstream, sip_code: event.sip_code, at }),
+        _ => None,
+    };
     let events = calls.entry(token).or_insert_with(|| CallEvents {
         event_ids: Vec::new(),
         update: CallUpdate { answered_at: None, upstream_id: None, seen_at: at, end: None },
         is_keepalive: false,
         attempts: Attempts::default(),
     });
-    if event.kind == EventType::AttemptFailed {
-        let Some(upstream) = event.upstream_id else { return Err("upstream_id is missing".to_owned()) };
+    if let Some(failed) = failed {
         events.event_ids.push(event.event_id.into_string());
-        events.attempts.failed.push(FailedAttempt { upstream, sip_code: event.sip_code, at });
+        events.attempts.failed.push(failed);
         events.update.seen_at = events.update.seen_at.max(at);
         return Ok(());
     }

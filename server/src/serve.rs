@@ -29,6 +29,7 @@ use platform::config::Settings;
 use platform::disk;
 use platform::jobs::{JobContext, JobError, JobKind, Runner};
 use platform::routing::cache::{Cached, Versioned};
+use platform::routing::quality;
 use voice::cdrs;
 
 /// The operations port serves switches and a few other machines.
@@ -118,6 +119,8 @@ pub async fn start_with_clock(
         tokio::spawn(refresh_cache(app.clone(), |app| &app.gateways, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.tariff, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.plans, stopping.clone())),
+        tokio::spawn(refresh_cache(app.clone(), |app| &app.routing_policies, stopping.clone())),
+        tokio::spawn(exchange_route_quality(app.clone(), stopping.clone())),
         tokio::spawn(events::read_events(app.clone(), stopping.clone())),
         tokio::spawn(report_node(app.clone(), stopping.clone())),
         tokio::spawn(flush_request_stats(app.clone(), stopping)),
@@ -157,6 +160,8 @@ async fn fill_demo_data(context: JobContext<App>, payload: Value) -> Result<(), 
 
 async fn open(settings: &Settings, clock: Clock) -> Result<App, StartError> {
     let app = App::open_with(settings.clone(), clock).await?;
+    app.route_quality.load(&app.db, app.clock.now()).await?;
+    app.routing_policies.current(&app.db).await?;
     cdrs::create_partitions(&app).await?;
     Ok(app)
 }
@@ -207,6 +212,22 @@ async fn refresh_cache<T: Versioned>(app: App, of: fn(&App) -> &Cached<T>, mut s
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
             () = tokio::time::sleep(CACHE_POLL) => {}
+        }
+    }
+}
+
+/// Shares with the other nodes how the calls of routes went, until the service stops.
+async fn exchange_route_quality(app: App, mut stopping: watch::Receiver<bool>) {
+    loop {
+        let is_last = tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => true,
+            () = tokio::time::sleep(quality::EXCHANGE_INTERVAL) => false,
+        };
+        if let Err(error) = app.route_quality.exchange(&app.db, app.clock.now()).await {
+            tracing::warn!(%error, "sharing the quality of routes failed, retrying");
+        }
+        if is_last {
+            break;
         }
     }
 }

@@ -8,6 +8,7 @@ use api::context::ReadCtx;
 use api::problem::Problem;
 use db::{Conn, DbError, params, row, sql};
 use identity::onboarding::{self, AccountStatus};
+use platform::routing::quality;
 use voice::cdrs;
 
 /// Where counting stops.
@@ -28,6 +29,8 @@ pub struct Inbox {
     pub dunning: i64,
     /// Active upstreams that do not respond.
     pub upstreams_down: i64,
+    /// Circuit breakers of routes that are open.
+    pub open_breakers: i64,
     /// Upstreams whose newest rate deck import failed, and those whose newest DID import did.
     pub failed_imports: i64,
     /// Rate deck imports that are held and wait for a decision.
@@ -49,6 +52,7 @@ pub async fn show(mut ctx: ReadCtx) -> Result<Json<Inbox>, Problem> {
         waitlist: waiting.map(|(_, accounts)| *accounts).sum::<i64>().min(MAX_COUNT),
         dunning: counts.dunning,
         upstreams_down: counts.upstreams_down,
+        open_breakers: quality::count_open(&mut ctx, MAX_COUNT).await?,
         failed_imports: counts.failed_deck_imports + counts.failed_number_imports,
         held_imports: counts.held_imports,
         dead_jobs: counts.dead_jobs,

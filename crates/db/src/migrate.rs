@@ -107,6 +107,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0064_rate_sheets",
     "0065_call_disputes",
     "0066_statements",
+    "0067_route_quality",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

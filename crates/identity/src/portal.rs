@@ -11,7 +11,7 @@ use api::problem::Problem;
 use db::{Conn, DbError, params, row, sql};
 use platform::app::demo;
 use platform::outside::payments::Provider;
-use values::{Email, Role, Roles};
+use values::{AccountId, Email, Role, Roles};
 
 /// The name of the service until the first admin names the operator.
 const NO_CARRIER: &str = "Trunkline";
@@ -91,6 +91,17 @@ pub async fn operator_name(conn: &mut Conn) -> Result<String, DbError> {
         )
         .await?;
     Ok(found.map_or_else(|| NO_CARRIER.to_owned(), |(name,)| name))
+}
+
+/// The operator's account, once the first admin has created it.
+pub async fn operator(conn: &mut Conn) -> Result<Option<AccountId>, DbError> {
+    let found: Option<(AccountId,)> = conn
+        .opt(
+            sql!("SELECT account_id FROM onboardings WHERE is_carrier ORDER BY account_id LIMIT 1"),
+            params![],
+        )
+        .await?;
+    Ok(found.map(|(account,)| account))
 }
 
 row! {

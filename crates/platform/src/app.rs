@@ -33,6 +33,8 @@ use crate::request_stats::RequestStats;
 use crate::routing::allow_lists::Addresses;
 use crate::routing::cache::Cached;
 use crate::routing::plans::Plans;
+use crate::routing::policies::Policies;
+use crate::routing::quality::RouteQuality;
 use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
@@ -74,6 +76,10 @@ pub struct Inner {
     pub addresses: Cached<Addresses>,
     /// The upstreams with their gateways and health.
     pub gateways: Cached<Gateways>,
+    /// How the routes of calls are ordered.
+    pub routing_policies: Cached<Policies>,
+    /// How the calls of each route went.
+    pub route_quality: RouteQuality,
     /// New events, for the streams of this node.
     pub event_feed: EventFeed,
     pub metrics: Arc<Metrics>,
@@ -162,6 +168,8 @@ impl App {
             plans: Cached::default(),
             addresses: Cached::default(),
             gateways: Cached::default(),
+            routing_policies: Cached::default(),
+            route_quality: RouteQuality::default(),
             event_feed: EventFeed::default(),
             metrics: db.metrics().clone(),
             traces: open_traces(&settings, &http, &db),

@@ -13,6 +13,8 @@
 //! A [`Plan`] gives some customers other prices than the list: rules over the tariff, see [`Tariff::with_plan`].
 //! [`reconcile`] compares an upstream's [`Statement`] of calls with ours.
 //!
+//! The routes of a call are cheapest first; [`quality`] reorders them by how their calls went.
+//!
 //! Money is in nanos (10⁻⁹ of a currency unit), times in milliseconds. The margin guard of [`Tariff::routes`] drops an
 //! upstream if an answered call of any length from one second would cost more than the customer pays: minute price,
 //! connect fee, increment and minimum all count (see [`Rate::is_within`]).
@@ -29,6 +31,7 @@ mod increase;
 mod leaf;
 mod plan;
 mod prefix;
+pub mod quality;
 mod rate;
 mod sheets;
 mod statements;

@@ -9,4 +9,5 @@ pub mod jobs;
 pub mod rate_plans;
 pub mod rates;
 pub mod routes;
+pub mod routing_policies;
 pub mod upstreams;

@@ -9,7 +9,7 @@ use platform::limits::Limit;
 use values::AccountRole::{Technical, Viewer};
 
 use crate::upstreams::{decks, statements};
-use crate::{calls, cdrs, concurrency, fraud_caps, fx, rate_plans, rates, upstreams};
+use crate::{calls, cdrs, concurrency, fraud_caps, fx, rate_plans, rates, routing_policies, upstreams};
 
 #[rustfmt::skip]
 pub fn endpoints() -> Vec<Endpoint> {
@@ -226,10 +226,18 @@ pub fn endpoints() -> Vec<Endpoint> {
                     `next_cursor`. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
         get("/admin/routes", rates::routes, "lookUpRoutes", "Look up routes to a number")
-            .about("Returns the sell rate for a number and every upstream with its cost, margin and the reason why it \
-                    is used or not, the cheapest first. With `customer_id` the price is that of the customer's rate \
-                    plan. Open to the team (admin or support).")
+            .about("Returns the sell rate for a number and every upstream, the cheapest first: its cost, its margin, its \
+                    place among the routes, how its calls went and why. With `customer_id` the price is that of the \
+                    customer's rate plan. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).problems(&[NotFound]).under(tags::UPSTREAMS),
+        get("/admin/routing-policies", routing_policies::show, "getRoutingPolicies", "Get routing policies")
+            .about("Returns how the routes of calls are ordered, and below which quality one is demoted: the default, and \
+                    the exceptions by prefix or destination. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
+        put("/admin/routing-policies", routing_policies::update, "setRoutingPolicies", "Set routing policies")
+            .about("Replaces the default and all exceptions. They are in force on every node within a second; calls that \
+                    were allowed before keep their routes. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("routing_policies.update").under(tags::UPSTREAMS),
 
         get("/admin/rate-plans", rate_plans::list, "listRatePlans", "List rate plans")
             .about("Lists the rate plans with their latest version, newest first. Open to the team (admin or support).")

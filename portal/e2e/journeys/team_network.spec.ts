@@ -64,7 +64,7 @@ test('an upstream is created, its deck is tried, corrected and applied, and call
   await page.goto('/team/routes?number=%2B46812345678');
   const first = page.getByRole('region', { name: 'Upstreams, cheapest first' }).getByRole('row').nth(1);
   await expect(first).toContainText('Nordic Transit');
-  await expect(first).toContainText('First route');
+  await expect(first).toContainText('The cheapest route');
 });
 
 test('a spreadsheet and a file without required columns are told apart before they are sent', async ({ page, request }) => {

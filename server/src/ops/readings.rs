@@ -31,6 +31,11 @@ fn in_memory(app: &App) -> Vec<Reading> {
         ),
         reading("trunkline_event_streams", "Open event streams of this node.", app.event_feed.open_streams() as f64),
         reading(
+            "trunkline_route_breakers_open",
+            "Circuit breakers of routes that are not closed, as this node sees them.",
+            app.route_quality.open_breakers() as f64,
+        ),
+        reading(
             "trunkline_db_connections_in_use",
             "Database connections of this node in use, without the SQLite writer.",
             load.connections_in_use as f64,

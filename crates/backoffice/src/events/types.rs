@@ -18,6 +18,7 @@ use numbers::orders::NumberOrder;
 use numbers::rented::Did;
 use numbers::trunks::Trunk;
 use values::Rfc3339;
+use voice::calls::RouteBreaker;
 use voice::cdrs::{Cdr, CdrExport};
 
 /// What happened to an account. Its schema is the union of all types.
@@ -166,6 +167,8 @@ kinds! {
     PaymentDisputeLost: notification::PaymentDisputeLost, "A dispute was lost.";
     AllowListEntryRemoved: notification::AllowListEntryRemoved, "The team removed an entry of an allow-list.";
     WebhookDisabled: notification::WebhookDisabled, "A webhook endpoint was disabled.";
+    RouteBreakerOpened: RouteBreaker, "The circuit breaker of a route opened; only the team gets it.";
+    RouteBreakerClosed: RouteBreaker, "The circuit breaker of a route closed; only the team gets it.";
     CallsEnded: EndedCalls, "Calls have ended; sent only to webhook endpoints that name it.";
     WebhookTest: WebhookTestData, "A test of a webhook endpoint, sent to this endpoint only.";
 }

@@ -42,6 +42,8 @@ text_enum! {
         PaymentDisputeLost = "payment.dispute_lost",
         AllowListEntryRemoved = "allow_list.entry_removed",
         WebhookDisabled = "webhook.disabled",
+        RouteBreakerOpened = "route.breaker_opened",
+        RouteBreakerClosed = "route.breaker_closed",
         CallsEnded = "calls.ended",
         WebhookTest = "webhook.test",
     }

@@ -10,6 +10,7 @@ mod leaves;
 mod plans;
 mod prefixes;
 mod prices;
+mod quality;
 mod routes;
 mod samples;
 mod sheets;

@@ -25,7 +25,7 @@ mod types;
 
 pub use alerts::{SEND_ALERTS, purge as purge_alerts, send_alerts_job};
 pub use authorize::{Authorizer, simulate};
-pub use events::ingest_events;
+pub use events::{RouteBreaker, ingest_events};
 pub use live::{count_live, hang_up, list_live, list_own as list_own_live};
 pub use stale::{CLOSE_STALE, close_stale_job};
 pub use types::{AuthorizeRequest, Decision, Events, EventsAnswer};

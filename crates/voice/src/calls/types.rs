@@ -87,7 +87,7 @@ pub struct Allowed {
     pub leg: Leg,
     /// Maximum duration from the answer, unless an `extend` raises it.
     pub max_seconds: i64,
-    /// Dispatcher groups to try, cheapest first.
+    /// Dispatcher groups to try, in this order.
     pub groups: Vec<i64>,
     pub routes: Vec<RouteOut>,
     /// The request URI of an inbound call; its user is the called number.
@@ -199,6 +199,8 @@ text_enum! {
         Keepalive = "keepalive",
         Ended = "ended",
         Failed = "failed",
+        /// An upstream did not take the call; the next one is tried.
+        AttemptFailed = "attempt_failed",
         UpstreamUp = "upstream_up",
         UpstreamDown = "upstream_down",
     }
@@ -223,7 +225,13 @@ pub struct Event {
     /// When the callee answered, if that is known.
     #[serde(default)]
     pub answered_at: Option<SwitchTime>,
-    /// Upstream that took the call, or that went up or down.
+    /// When the call was sent to this upstream, if that is known.
+    #[serde(default)]
+    pub sent_at: Option<SwitchTime>,
+    /// When the callee was first heard to ring, if that is known.
+    #[serde(default)]
+    pub ringing_at: Option<SwitchTime>,
+    /// Upstream that took the call or failed to, or that went up or down.
     #[serde(default)]
     pub upstream_id: Option<UpstreamId>,
     /// Dispatcher group that went up or down, instead of `upstream_id`.

@@ -31,9 +31,17 @@ pub struct Route {
     pub upstream_id: UpstreamId,
     pub dispatcher_group_id: i64,
     cost: (i64, i64, u16, u16),
+    /// The switch reported that it did not take the call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_failed: bool,
 }
 
 impl Route {
+    /// Cost per minute, in nanos.
+    pub fn nanos_per_minute(&self) -> i64 {
+        self.cost.0
+    }
+
     /// Cost of a call of this duration, in nanos.
     pub fn cost(&self, seconds: u32) -> i64 {
         let (minute, fee, increment, minimum) = self.cost;
@@ -46,7 +54,7 @@ impl Route {
 #[derive(Clone, Debug)]
 pub struct Quote {
     pub sale: Sale,
-    /// Upstreams that may take the call, cheapest first.
+    /// Upstreams that may take the call: cheapest first, unless the authorization has reordered them.
     pub routes: Vec<Route>,
     /// Rates of all upstreams, also of those that may not take the call.
     costs: Vec<(UpstreamId, Rate)>,
@@ -56,6 +64,11 @@ impl Quote {
     /// The upstream that took a call: the reported one, or else the first route.
     pub fn upstream(&self, reported: Option<UpstreamId>) -> Option<UpstreamId> {
         reported.or_else(|| self.routes.first().map(|route| route.upstream_id))
+    }
+
+    /// Puts the routes into another order, given by their indices.
+    pub fn reorder(&mut self, order: &[usize]) {
+        self.routes = order.iter().filter_map(|index| self.routes.get(*index).cloned()).collect();
     }
 
     /// Cost of a call of this duration by an upstream, in nanos; none if the upstream has no rate for the number.
@@ -100,7 +113,7 @@ fn routes(found: &Routes<'_, UpstreamId>, gateways: &Gateways) -> Vec<Route> {
             let cost =
                 (rate.nanos_per_minute(), rate.connect_fee_nanos(), rate.increment_seconds(), rate.minimum_seconds());
             let dispatcher_group_id = upstream.dispatcher_group_id;
-            Some(Route { upstream_id: candidate.upstream, dispatcher_group_id, cost })
+            Some(Route { upstream_id: candidate.upstream, dispatcher_group_id, cost, has_failed: false })
         })
         .collect()
 }

@@ -1,31 +1,15 @@
-//! `/admin/rates` and `/admin/routes`: the rates of upstreams, and the routes to a number.
+//! `/admin/rates`: the rates of upstreams.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use rating::{Candidate, DropReason, Prefix};
 use serde::{Deserialize, Serialize};
 
-use super::types::{
-    AdminRate, AdminRateFilters, AdminRoutes, RouteCandidate, RouteReason, RoutesQuery, money, prefix_of,
-};
+use super::types::{AdminRate, AdminRateFilters};
 use super::{MAX_PAGE_ROWS, MAX_SCANNED, PrefixFilter, RateCursor, run_blocking};
-use crate::upstreams::{self, UpstreamRow};
-use api::answer::Json;
 use api::context::ReadCtx;
-use api::input::Query;
 use api::page::{Listing, Page};
 use api::problem::Problem;
-use identity::balance::CURRENCY;
 use identity::names::Names;
-use identity::onboarding;
-use platform::routing::plans::CustomerPlan;
-use platform::routing::tariff::{Tariff, TariffUpstream, Unpriced};
-use platform::routing::upstreams::UpstreamHealth;
+use platform::routing::tariff::{Tariff, TariffUpstream};
 use values::{Time, UpstreamId};
-
-/// Limit of the query; far more than any operator has.
-const MAX_UPSTREAMS: i64 = 10_000;
 
 /// Cursor of the list of upstreams' rates: the first prefix and upstream of the next page.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -86,114 +70,5 @@ fn page(
                 rates.push(AdminRate::of(upstream, &listing, seller.terms.currency));
             }
         }
-    }
-}
-
-pub async fn routes(mut ctx: ReadCtx, Query(query): Query<RoutesQuery>) -> Result<Json<AdminRoutes>, Problem> {
-    let number = prefix_of(&query.number)?;
-    if let Some(customer) = query.customer_id {
-        onboarding::require_customer(&mut ctx, customer).await?;
-    }
-    let upstreams = upstreams::all(&mut ctx, MAX_UPSTREAMS).await?;
-    let ReadCtx { conn, request } = ctx;
-    drop(conn);
-    let tariff = request.app.tariff.current(&request.app.db).await?;
-    let known: HashMap<UpstreamId, UpstreamRow> = upstreams.into_iter().map(|row| (row.id, row)).collect();
-    let plan = match query.customer_id {
-        Some(customer) => request.app.plans.current(&request.app.db).await?.of(customer, request.now),
-        None => None,
-    };
-    Ok(Json(routes_to(number, &tariff, plan.as_ref(), &known, request.now)))
-}
-
-fn routes_to(
-    number: Prefix,
-    tariff: &Tariff,
-    plan: Option<&CustomerPlan>,
-    known: &HashMap<UpstreamId, UpstreamRow>,
-    now: Time,
-) -> AdminRoutes {
-    let is_down = |id| known.get(&id).is_some_and(|row| row.health == UpstreamHealth::Down);
-    let prices = tariff.prices(CURRENCY, is_down).with_plan(plan.map(|plan| Arc::clone(&plan.plan)));
-    let routes = prices.tariff.routes(number, now.millis());
-    let price = routes.price.as_ref();
-    let sold = price.map(|sell| sell.rate);
-    let paid = sold.map(|rate| rate.nanos_per_minute());
-    let name = |id: UpstreamId| known.get(&id).map(|row| row.name.to_string()).unwrap_or_default();
-    let cheapest = routes.candidates.iter().find(|candidate| candidate.drop_reason.is_none()).map(|kept| kept.upstream);
-    let mut candidates: Vec<RouteCandidate> = routes
-        .candidates
-        .iter()
-        .map(|candidate| {
-            let reason = reason(candidate, cheapest == Some(candidate.upstream));
-            route_candidate(candidate, name(candidate.upstream), paid, reason)
-        })
-        .collect();
-    candidates.extend(tariff.upstreams().iter().filter_map(|seller| {
-        let id = seller.terms.upstream_id;
-        let unpriced = prices.unpriced.iter().find(|(unpriced, _)| *unpriced == id).map(|(_, why)| *why);
-        let reason = match (unpriced, &seller.deck) {
-            (Some(Unpriced::NoExchangeRate), _) => RouteReason::NoExchangeRate,
-            (Some(Unpriced::TooLarge), _) => RouteReason::TooLarge,
-            (None, None) => RouteReason::NoRate,
-            (None, Some(_)) => return None,
-        };
-        Some(RouteCandidate {
-            upstream_id: id,
-            name: name(id),
-            prefix: None,
-            cost: None,
-            connect_fee: None,
-            billing_increment_seconds: None,
-            minimum_seconds: None,
-            margin: None,
-            kept: false,
-            reason,
-        })
-    }));
-    AdminRoutes {
-        number: format!("+{number}"),
-        prefix: price.map(|sell| sell.prefix.to_string()),
-        destination_name: price.map(|sell| sell.source.offer.destination.name.to_string()),
-        price: paid.map(|nanos| money(nanos, CURRENCY)),
-        connect_fee: sold.map(|rate| money(rate.connect_fee_nanos(), CURRENCY)),
-        billing_increment_seconds: sold.map(|rate| rate.increment_seconds()),
-        minimum_seconds: sold.map(|rate| rate.minimum_seconds()),
-        rule: price.map(|sell| sell.by.into()),
-        candidates,
-    }
-}
-
-fn reason(candidate: &Candidate<'_, UpstreamId>, is_cheapest: bool) -> RouteReason {
-    match candidate.drop_reason {
-        None if is_cheapest => RouteReason::Cheapest,
-        None => RouteReason::WithinPrice,
-        Some(DropReason::Disabled) => RouteReason::Disabled,
-        Some(DropReason::Down) => RouteReason::Down,
-        Some(DropReason::NoRate) => RouteReason::NoRate,
-        Some(DropReason::OverPrice) => RouteReason::OverPrice,
-    }
-}
-
-fn route_candidate(
-    candidate: &Candidate<'_, UpstreamId>,
-    name: String,
-    paid: Option<i64>,
-    reason: RouteReason,
-) -> RouteCandidate {
-    let asked = candidate.cost.as_ref().map(|(_, rate)| rate);
-    let cost = asked.map(|rate| rate.nanos_per_minute());
-    let margin = paid.zip(cost).map(|(paid, cost)| money(paid - cost, CURRENCY));
-    RouteCandidate {
-        upstream_id: candidate.upstream,
-        name,
-        prefix: candidate.cost.as_ref().map(|(listing, _)| listing.prefix.to_string()),
-        cost: cost.map(|nanos| money(nanos, CURRENCY)),
-        connect_fee: asked.map(|rate| money(rate.connect_fee_nanos(), CURRENCY)),
-        billing_increment_seconds: asked.map(|rate| rate.increment_seconds()),
-        minimum_seconds: asked.map(|rate| rate.minimum_seconds()),
-        margin,
-        kept: candidate.drop_reason.is_none(),
-        reason,
     }
 }

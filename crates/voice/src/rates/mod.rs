@@ -5,17 +5,19 @@
 //! the account's currency and with that upstream's markup. A customer with a rate plan sees what the plan makes of it.
 //!
 //! - `sell`: `GET /rates`, `/rates/lookup` · `export`: `/rates/export` · `diff`: `/rates/diff`
-//! - `admin`: `GET /admin/rates`, `/admin/routes`
+//! - `admin`: `GET /admin/rates` · `routes`: `/admin/routes`
 
 mod admin;
 mod diff;
 mod export;
+mod routes;
 mod sell;
 mod types;
 
-pub use admin::{list_all, routes};
+pub use admin::list_all;
 pub use diff::diff;
 pub use export::export;
+pub use routes::routes;
 pub use sell::{list, lookup};
 pub use types::{AdminRate, AdminRoutes, Rate, RateDiffEntry, country, money, prefix_of};
 

@@ -1,5 +1,6 @@
 //! Rates as the API shows them.
 
+use rating::quality::RouteState;
 use rating::{Change, Listing, Offer, Prefix, SellRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use api::checks::{Checks, Given, must};
 use api::problem::Problem;
 use platform::routing::plans::{CustomerPlan, PriceRule};
+use platform::routing::policies::RoutingRules;
 use values::{AccountId, Country, Currency, Digits, ExactMoney, Money, Rfc3339, Text, Time, UpstreamId, text_enum};
 
 /// A sell rate: the price of calls to a prefix.
@@ -213,7 +215,7 @@ pub struct AdminRateFilters {
 }
 
 text_enum! {
-    /// Why calls are routed to an upstream or not: `cheapest` is the first route; `within_price` is a later route that
+    /// Why calls are routed to an upstream or not: `cheapest` is the route that costs least; `within_price` is another that
     /// costs no more than the sell rate; `disabled` and `down` are the state of the upstream; `no_rate` and
     /// `no_exchange_rate` mean its cost is unknown; `too_large` means its price cannot be represented; `over_price` is
     /// refused by the margin guard.
@@ -231,6 +233,28 @@ text_enum! {
         TooLarge = "too_large",
         /// A call of some length would cost more than the customer pays.
         OverPrice = "over_price",
+    }
+}
+
+text_enum! {
+    /// State of a route: `healthy`; `demoted` below the floor; `open` while its circuit breaker is; `half_open` while one
+    /// call tries whether it recovered. One that is not healthy is tried last.
+    pub enum RouteHealth {
+        Healthy = "healthy",
+        Demoted = "demoted",
+        Open = "open",
+        HalfOpen = "half_open",
+    }
+}
+
+impl From<RouteState> for RouteHealth {
+    fn from(state: RouteState) -> Self {
+        match state {
+            RouteState::Healthy => RouteHealth::Healthy,
+            RouteState::Demoted(_) => RouteHealth::Demoted,
+            RouteState::Open => RouteHealth::Open,
+            RouteState::HalfOpen => RouteHealth::HalfOpen,
+        }
     }
 }
 
@@ -253,7 +277,10 @@ pub struct AdminRoutes {
     pub minimum_seconds: Option<u16>,
     /// What decided the price; null when the number is not sold.
     pub rule: Option<PriceRule>,
-    /// Every upstream, cheapest first, with the reason why it is a route or not.
+    /// How the routes to the number are ordered.
+    pub routing: RoutingRules,
+    /// Every upstream, cheapest first, with the reason why it is a route or not. `place` is the order in which calls try
+    /// them.
     pub candidates: Vec<RouteCandidate>,
 }
 
@@ -280,4 +307,18 @@ pub struct RouteCandidate {
     pub kept: bool,
     /// Why calls are routed to the upstream or not.
     pub reason: RouteReason,
+    /// Place of the route in the next call, from 1; null if calls are not routed to the upstream.
+    pub place: Option<i64>,
+    /// State of the route; null if calls are not routed to the upstream.
+    pub state: Option<RouteHealth>,
+    /// Calls to the destination that this upstream was tried for in the last 15 minutes.
+    pub attempts: i64,
+    /// Answered ones of these attempts, from 0 to 1; null without attempts.
+    pub asr: Option<f64>,
+    /// Average duration of the answered calls that ended in these minutes, in seconds; null if there is none.
+    pub acd_seconds: Option<i64>,
+    /// Average post-dial delay in milliseconds; null if it is unknown.
+    pub pdd_ms: Option<i64>,
+    /// Why the route has its place, in words.
+    pub explanation: String,
 }

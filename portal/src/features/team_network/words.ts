@@ -229,7 +229,7 @@ export const words = {
     kept: (n: number) => (n === 1 ? '1 route' : `${n} routes`),
     ladder: 'Route ladder',
     ladderRows: 'Upstreams, cheapest first',
-    ladderHint: 'cheapest first; a call tries the routes in this order',
+    ladderHint: 'cheapest first; the order is that in which a call tries them',
     columns: {
       rank: 'Order',
       upstream: 'Upstream',
@@ -245,8 +245,8 @@ export const words = {
     unknown: '–',
     noUpstream: { title: 'No upstream yet', text: 'Create an upstream and import its rate deck.' },
     reasons: {
-      cheapest: 'First route: the cheapest within the sell rate.',
-      within_price: 'Later route: costs no more than the sell rate.',
+      cheapest: 'The cheapest route within the sell rate.',
+      within_price: 'Costs no more than the sell rate.',
       disabled: 'The upstream is disabled.',
       down: 'The switches report its gateways as down.',
       no_rate: 'Its deck has no rate for this number.',

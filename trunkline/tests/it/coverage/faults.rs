@@ -57,6 +57,7 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("GET", "/account/balance/history", Query("from=2026-02-01&to=2026-01-01"), "from"),
     ("POST", "/sandbox/checkouts/{order_id}", Body(|| json!({"card_number": "4242424242424241"})), "card_number"),
     ("POST", "/admin/payments/{id}/refund", Body(|| json!({"amount": {"amount_minor": -1, "currency": "EUR"}})), "amount"),
+    ("PUT", "/admin/routing-policies", Body(|| json!({"destinations": [{"rules": {"routing_policy": "cheapest"}}]})), "destinations.0.prefix"),
     ("PUT", "/fraud-caps", Body(|| json!({"max_spend_per_day": {"amount": "0.001", "currency": "EUR"}})), "max_spend_per_day"),
     ("POST", "/trunks", Body(|| json!({"zone": "atlantis"})), "zone"),
     ("PATCH", "/trunks/{id}", Body(|| json!({"zone": "atlantis"})), "zone"),

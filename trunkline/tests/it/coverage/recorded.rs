@@ -124,7 +124,7 @@ both! {
 }
 
 /// Endpoints of the team that do not change a customer.
-const OF_NO_CUSTOMER: [&str; 14] = [
+const OF_NO_CUSTOMER: [&str; 15] = [
     "/admin/api-keys",
     "/admin/cdrs/exports",
     "/admin/webhook-endpoints",
@@ -136,6 +136,7 @@ const OF_NO_CUSTOMER: [&str; 14] = [
     "/admin/did-inventory",
     "/admin/fx-rates",
     "/admin/rate-plans",
+    "/admin/routing-policies",
     "/admin/2fa",
     "/admin/bootstrap",
     "/admin/demo-data",

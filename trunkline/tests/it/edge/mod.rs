@@ -17,6 +17,7 @@ macro_rules! on_sqlite {
 }
 
 mod calls;
+mod failing_upstream;
 mod files;
 mod hang_up;
 mod hostile;

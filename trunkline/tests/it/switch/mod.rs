@@ -12,6 +12,7 @@ mod live_calls;
 mod origination;
 mod prices;
 mod races;
+mod route_quality;
 mod simulate;
 mod suspense;
 mod upstream_sources;

@@ -7,11 +7,12 @@
 //! one, which tells the deny reason.
 //!
 //! - `simulate`: a decision that is rolled back
-//! - `offer`: checks without counters, price and routes · `target`: where an inbound call is sent · `acquire`: counters
+//! - `offer`: checks without counters, price and routes · `order`: which route is tried first · `target`: where an inbound call is sent · `acquire`: counters
 //!   and the hold · `queue`: joint decisions
 
 mod acquire;
 mod offer;
+mod order;
 mod queue;
 mod simulate;
 mod store;
@@ -183,7 +184,9 @@ impl Authorizer {
                 (Source::Upstream(_), Some(number)) => target::find(app, &caches, number, now).await?,
                 _ => None,
             };
-            match self.queue.authorize(attempt(app, &request, &caches, source, target, (now, now))).await {
+            let mut attempt = attempt(app, &request, &caches, source, target, (now, now));
+            order::order_routes(&mut attempt);
+            match self.queue.authorize(attempt).await {
                 Ok(allowed) => return Ok(Decision::Allow(allowed)),
                 Err(Refusal::Behind(newer)) => versions = newer,
                 Err(Refusal::Denied(reason)) => return Ok(deny(reason)),

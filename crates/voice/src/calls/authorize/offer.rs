@@ -13,7 +13,7 @@ pub struct Offer {
     pub leg: Leg,
     pub called: E164,
     pub price: Price,
-    /// Upstreams that may take the call, cheapest first.
+    /// Upstreams that may take the call, in the order in which they are tried.
     pub routes: Vec<Route>,
     /// The request URI of an inbound call, and the address that it is sent to.
     pub target_uri: Option<SipUri>,

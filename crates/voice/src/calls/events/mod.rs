@@ -3,10 +3,15 @@
 //! All events of a batch about one call are merged first. An end closes the call, once: later events change nothing,
 //! unless the CDR is provisional. Any other event keeps the call live, and a keepalive renews its reservation.
 //!
-//! - `health`: events of upstreams · `renew`: reservations of calls that stay live
+//! What became of each upstream that was tried is counted when the transaction has committed, so once.
+//!
+//! - `health`: events of upstreams · `attempts`: results of routes · `renew`: reservations of calls that stay live
 
+mod attempts;
 mod health;
 mod renew;
+
+pub use attempts::RouteBreaker;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +25,10 @@ use crate::cdrs::{
 };
 use api::problem::Problem;
 use api::schema;
+use attempts::{Attempts, FailedAttempt};
 use db::{Conn, DbError};
 use platform::app::App;
+use platform::routing::quality::Observation;
 use values::{CallId, Text, Time};
 
 /// Calls of one switch that one answer has it hang up; the next answer has more.
@@ -35,6 +42,7 @@ struct CallEvents {
     event_ids: Vec<String>,
     update: CallUpdate,
     is_keepalive: bool,
+    attempts: Attempts,
 }
 
 pub async fn ingest_events(app: &App, Events { edge_id, events }: Events) -> Result<EventsAnswer, Problem> {
@@ -61,7 +69,8 @@ pub async fn ingest_events(app: &App, Events { edge_id, events }: Events) -> Res
     edges.iter().for_each(|edge| app.presence.saw_edge(edge, now));
     health::save(app, reports).await?;
     if !calls.is_empty() {
-        let applied = app.db.tx(calls, |conn, calls| Box::pin(apply(conn, calls))).await?;
+        let (applied, observed) = app.db.tx(calls, |conn, calls| Box::pin(apply(conn, calls))).await?;
+        attempts::count(app, &observed, now).await;
         answer.accepted -= applied.rejected.len();
         answer.rejected.extend(applied.rejected);
         (answer.extend, answer.hang_up) = (applied.extend, applied.hang_up);
@@ -100,17 +109,35 @@ fn parse(value: Value, now: Time) -> Result<Event, String> {
 fn merge(calls: &mut BTreeMap<CallId, CallEvents>, event: Event) -> Result<(), String> {
     let Some(token) = event.call_token else { return Err("call_token is missing".to_owned()) };
     let at = event.at.0;
+    let failed = match (event.kind, event.upstream_id) {
+        (EventType::AttemptFailed, None) => return Err("upstream_id is missing".to_owned()),
+        (EventType::AttemptFailed, Some(upstream)) => Some(FailedAttempt { upstream, sip_code: event.sip_code, at }),
+        _ => None,
+    };
     let events = calls.entry(token).or_insert_with(|| CallEvents {
         event_ids: Vec::new(),
         update: CallUpdate { answered_at: None, upstream_id: None, seen_at: at, end: None },
         is_keepalive: false,
+        attempts: Attempts::default(),
     });
+    if let Some(failed) = failed {
+        events.event_ids.push(event.event_id.into_string());
+        events.attempts.failed.push(failed);
+        events.update.seen_at = events.update.seen_at.max(at);
+        return Ok(());
+    }
     let answered_at = match event.kind {
         EventType::Answered => Some(event.answered_at.map_or(at, |reported| reported.0)),
         _ => event.answered_at.map(|reported| reported.0),
     };
+    let event_times = attempts::Last {
+        sent_at: event.sent_at.map(|at| at.0),
+        ringing_at: event.ringing_at.map(|at| at.0),
+        sip_code: event.sip_code,
+    };
     events.event_ids.push(event.event_id.into_string());
     events.is_keepalive |= event.kind == EventType::Keepalive;
+    events.attempts.add(&event_times);
     let update = &mut events.update;
     update.answered_at = earliest(update.answered_at, answered_at);
     update.upstream_id = event.upstream_id.or(update.upstream_id);
@@ -122,9 +149,12 @@ fn merge(calls: &mut BTreeMap<CallId, CallEvents>, event: Event) -> Result<(), S
     Ok(())
 }
 
-/// Applies the events of calls, in one transaction.
-async fn apply(conn: &mut Conn, calls: &BTreeMap<CallId, CallEvents>) -> Result<EventsAnswer, Problem> {
-    let mut answer = EventsAnswer::default();
+/// Applies the events of calls, in one transaction, and returns what became of the routes that were tried.
+async fn apply(
+    conn: &mut Conn,
+    calls: &BTreeMap<CallId, CallEvents>,
+) -> Result<(EventsAnswer, Vec<Observation>), Problem> {
+    let (mut answer, mut observed) = (EventsAnswer::default(), Vec::new());
     let (mut ended, mut amendments, mut continuing) = (Vec::new(), Vec::new(), Vec::new());
     for (token, events) in calls {
         let update = &events.update;
@@ -137,23 +167,33 @@ async fn apply(conn: &mut Conn, calls: &BTreeMap<CallId, CallEvents>) -> Result<
                 }
                 Err(reason) => reason,
             },
-            (Some(locked), None) => {
-                let call = &locked.call;
+            (Some(mut locked), None) => {
+                let call = &mut locked.call;
                 match answer_time(call.terms.started_at, call.state.answered_at, update.answered_at) {
                     Ok(answered_at) => {
+                        if attempts::mark_failed(call, &events.attempts, &mut observed) {
+                            live::save_routes(conn, *token, &call.state.routes).await?;
+                        }
+                        observed.extend(attempts::answer(call, events, answered_at));
                         continuing.push((locked, events, answered_at));
                         continue;
                     }
                     Err(reason) => reason,
                 }
             }
-            (Some(locked), Some(end)) => match close(conn, locked.call, update, end).await? {
-                Ok(call) => {
-                    ended.push(call);
-                    continue;
+            (Some(mut locked), Some(end)) => {
+                let mut of_call = Vec::new();
+                attempts::mark_failed(&mut locked.call, &events.attempts, &mut of_call);
+                match close(conn, &locked.call, update, end).await? {
+                    Ok(call) => {
+                        observed.extend(of_call);
+                        observed.extend(attempts::end(&locked.call, events, end, &call.cdr));
+                        ended.push(call);
+                        continue;
+                    }
+                    Err(reason) => reason,
                 }
-                Err(reason) => reason,
-            },
+            }
         };
         let rejected = |id: &String| RejectedEvent { event_id: Some(id.clone()), reason: reason.to_owned() };
         answer.rejected.extend(events.event_ids.iter().map(rejected));
@@ -164,13 +204,13 @@ async fn apply(conn: &mut Conn, calls: &BTreeMap<CallId, CallEvents>) -> Result<
         renew::keep_live(conn, &locked, events, answered_at, &mut answer).await?;
     }
     cdrs::add_routes(conn, &routes).await?;
-    Ok(answer)
+    Ok((answer, observed))
 }
 
 /// Ends a live call; its CDR is provisional if the end does not say whether the call was answered.
 async fn close(
     conn: &mut Conn,
-    call: live::LiveCall,
+    call: &live::LiveCall,
     update: &CallUpdate,
     (ended_at, status): (Time, Option<CallStatus>),
 ) -> Result<Result<EndedCall, &'static str>, DbError> {
@@ -190,7 +230,7 @@ async fn close(
             is_end_told: true,
             answered_at: call.state.answered_at,
             ended_at,
-            routes: call.state.routes,
+            routes: call.state.routes.clone(),
             reserved_seconds: call.state.reserved_seconds,
             closed_at: now,
         };

@@ -161,6 +161,12 @@ pub async fn update(conn: &mut Conn, token: CallId, state: &LiveState) -> Result
     Ok(())
 }
 
+/// Saves which routes of a call have failed.
+pub async fn save_routes(conn: &mut Conn, token: CallId, routes: &List<Route>) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE live_calls SET routes = $2 WHERE token = $1"), params![token, *routes]).await?;
+    Ok(())
+}
+
 pub async fn delete(conn: &mut Conn, token: CallId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM live_calls WHERE token = $1"), params![token]).await?;
     Ok(())

@@ -29,6 +29,7 @@ const LISTS = {
   '/team/upstreams/': '/admin/upstreams',
   '/team/upstreams/{id}/imports/': '/admin/upstreams/{id}/imports',
   '/team/plans/': '/admin/rate-plans',
+  '/team/disputes/': '/admin/disputes',
   '/team/chargebacks/': '/admin/chargebacks',
   '/team/tickets/': '/admin/tickets',
   '/team/webhooks/': '/admin/webhook-endpoints',

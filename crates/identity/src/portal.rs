@@ -96,10 +96,7 @@ pub async fn operator_name(conn: &mut Conn) -> Result<String, DbError> {
 /// The operator's account, once the first admin has created it.
 pub async fn operator(conn: &mut Conn) -> Result<Option<AccountId>, DbError> {
     let found: Option<(AccountId,)> = conn
-        .opt(
-            sql!("SELECT account_id FROM onboardings WHERE is_carrier ORDER BY account_id LIMIT 1"),
-            params![],
-        )
+        .opt(sql!("SELECT account_id FROM onboardings WHERE is_carrier ORDER BY account_id LIMIT 1"), params![])
         .await?;
     Ok(found.map(|(account,)| account))
 }

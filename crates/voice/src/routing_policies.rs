@@ -86,18 +86,16 @@ impl Checks for RoutingPoliciesUpdate {
     fn check(given: &Given<'_>) {
         let (mut prefixes, mut names) = (BTreeSet::new(), BTreeSet::new());
         given.each("destinations", |one| {
-            one.check_with(
-                "prefix",
-                "destination_name",
-                |prefix: Option<Digits>, name: Option<Text<1, 200>>| match (prefix, name) {
+            one.check_with("prefix", "destination_name", |prefix: Option<Digits>, name: Option<Text<1, 200>>| {
+                match (prefix, name) {
                     (Some(_), Some(_)) => must(false, "must not be given together with destination_name"),
                     (None, None) => must(false, "must be given, or destination_name"),
                     (Some(prefix), None) => {
                         must(prefixes.insert(prefix.as_str().to_owned()), "must not be named twice")
                     }
                     (None, Some(_)) => Ok(()),
-                },
-            );
+                }
+            });
             one.check("destination_name", |name: Text<1, 200>| {
                 must(names.insert(name.into_string()), "must not be named twice")
             });

@@ -57,7 +57,7 @@ test('a call that cost nothing can be asked about in a ticket', async ({ page, r
   await expect(page).toHaveURL(new RegExp(`/support/new\\?call=${cdr.id}`));
 });
 
-test('a disputed charge becomes a ticket, and the team credits it', async ({ page, request }) => {
+test('a disputed charge becomes a ticket, the team credits it, and it is in the ledger @phone @dark', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [cdr] = (await customer.get('/cdrs?status=answered&leg=termination&limit=1')).data;
   await signInAs(page, people.live, `/calls/${cdr.id}`);
@@ -69,7 +69,9 @@ test('a disputed charge becomes a ticket, and the team credits it', async ({ pag
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Disputed call to');
   await expect(page.getByText('Nobody answered, there was only silence.')).toBeVisible();
 
-  await signInAs(page, people.admin, '/team/disputes');
+  await signInAs(page, people.admin, '/team');
+  await page.getByRole('link', { name: /^Call disputes to decide/ }).click();
+  await expectAccessible(page);
   await page.getByRole('region', { name: 'Call disputes' }).getByRole('row').nth(1).click();
   await expect(page.getByText('Nobody answered, there was only silence.')).toBeVisible();
   await page.getByLabel('Credit', { exact: false }).first().check();
@@ -80,6 +82,14 @@ test('a disputed charge becomes a ticket, and the team credits it', async ({ pag
 
   await signInAs(page, people.live, '/support/disputes');
   await expect(page.getByRole('region', { name: 'Call disputes' }).getByRole('row').nth(1)).toContainText('Credited');
+  await expectAccessible(page);
+
+  const { charge } = (await customer.get(`/cdrs/${cdr.id}`)).price;
+  await page.goto('/billing?kind=call_credit');
+  const line = page.getByRole('region', { name: 'Ledger entries' }).getByRole('row').nth(1);
+  await expect(line).toContainText('Call credit');
+  await expect(line).toContainText(`Disputed call to ${cdr.called}`);
+  await expect(line).toContainText(`+€${charge.amount}`);
   await expectAccessible(page);
 });
 

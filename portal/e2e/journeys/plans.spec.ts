@@ -4,7 +4,7 @@ import { apiAs, expect, expectAccessible, people, signInAs, test } from '../worl
 // A number that is not sold.
 test.use({ expectedErrors: [/status of 404/] });
 
-test('a plan is created, gets rules one by one and by the line, and shows what a number costs', async ({ page }) => {
+test('a plan is created, gets rules one by one and by the line, and shows what a number costs @phone @dark', async ({ page }) => {
   await signInAs(page, people.admin, '/team/plans');
   await page.getByRole('button', { name: 'Create rate plan' }).click();
   const form = page.getByRole('dialog', { name: 'Create rate plan' });
@@ -54,7 +54,7 @@ test('a plan is created, gets rules one by one and by the line, and shows what a
   await expect(page.getByText('Call centres was deleted.')).toBeVisible();
 });
 
-test('a customer gets a dearer plan after its notice, or at once with a reason', async ({ page, request }) => {
+test('a customer gets a dearer plan after its notice, or at once with a reason @phone @dark', async ({ page, request }) => {
   const admin = await apiAs(request, people.admin);
   const [{ id }] = (await admin.get('/admin/customers?q=Kanaal')).data;
   const plan = await admin.post('/admin/rate-plans', { name: 'Retail', base: 'list', markup_pct: 50 });

@@ -1,10 +1,10 @@
+import { CSV as csv } from '../files';
 import { apiAs, expect, expectAccessible, people, signInAs, test, type Page } from '../world';
 
 // A dispatcher group that another upstream has.
 test.use({ expectedErrors: [/status of 409/] });
 
 const HEADER = 'prefix,destination_name,country,rate_per_minute,billing_increment_seconds,minimum_seconds';
-const csv = (name: string, ...lines: string[]) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(`${lines.join('\n')}\n`) });
 
 async function firstUpstream(request: Parameters<typeof apiAs>[0]) {
   const admin = await apiAs(request, people.admin);
@@ -32,19 +32,22 @@ test('an upstream is created, its deck is tried, corrected and applied, and call
   await expect(page.getByRole('heading', { level: 1, name: 'Nordic Transit' })).toBeVisible();
   const address = page.url();
 
-  // A file with errors: they are listed by line, and nothing can be applied.
+  // A file with errors: they are listed by line, and nothing can be tried or applied.
   await drop(page, /Rate deck/, csv('faulty.csv', HEADER, '46,Sweden,SE,0.0001,1,1', '468,Sweden,SE,cheap,1,1', '4670,,SE,0.01,1,1'));
-  await expect(page.getByRole('region', { name: 'Columns of the file' })).toContainText('destination_name');
-  await page.getByRole('button', { name: 'Start dry run' }).click();
+  await expect(page.getByText('The file has our own header, so it needs no mapping.')).toBeVisible();
   await expect(page.getByText('2 errors in the file')).toBeVisible();
   const faults = page.getByRole('region', { name: 'Errors by line' });
   await expect(faults.getByRole('row').nth(1)).toContainText('rate_per_minute');
+  const tryIt = page.getByRole('button', { name: 'Start dry run' });
+  await expect(tryIt).toHaveAttribute('aria-disabled', 'true');
+  await expect(tryIt).toHaveAccessibleDescription('Correct the file or its mapping first.');
   await expect(page.getByRole('button', { name: 'Apply deck' })).toBeHidden();
   await expectAccessible(page);
 
   // The corrected file: its impact first, then it is applied.
   await page.getByRole('button', { name: 'Choose another file' }).click();
   await drop(page, /Rate deck/, csv('nordic.csv', HEADER, '46,Sweden,SE,0.0001,1,1', '468,Sweden,SE,0.0001,1,1'));
+  await expect(page.getByRole('region', { name: 'Rates as they would be imported' }).getByRole('row').nth(2)).toContainText('468');
   await page.getByRole('button', { name: 'Start dry run' }).click();
   await expect(page.getByText('The file has no errors. This is what it would change:')).toBeVisible();
   await page.getByRole('button', { name: 'Apply deck' }).click();
@@ -57,7 +60,7 @@ test('an upstream is created, its deck is tried, corrected and applied, and call
 
   await page.goto(address);
   const history = page.getByRole('region', { name: 'Imports, newest first' });
-  await expect(history.getByRole('row')).toHaveCount(4);
+  await expect(history.getByRole('row')).toHaveCount(3);
   await page.getByRole('link', { name: 'See its rates' }).click();
   await expect(page.getByRole('region', { name: 'Upstream rates' })).toContainText('468');
 
@@ -67,14 +70,15 @@ test('an upstream is created, its deck is tried, corrected and applied, and call
   await expect(first).toContainText('The cheapest route');
 });
 
-test('a spreadsheet and a file without required columns are told apart before they are sent', async ({ page, request }) => {
-  const { upstream } = await firstUpstream(request);
-  await signInAs(page, people.admin, `/team/upstreams/${upstream.id}`);
-  await drop(page, /Rate deck/, { name: 'deck.xlsx', mimeType: 'application/octet-stream', buffer: Buffer.from('PK') });
-  await expect(page.getByText('This is a spreadsheet.')).toBeVisible();
-  await page.getByRole('button', { name: 'Choose another file' }).click();
-  await drop(page, /Rate deck/, csv('short.csv', 'prefix;rate_per_minute', '46;0,01'));
-  await expect(page.getByText('The file lacks the required columns destination_name, country.')).toBeVisible();
+test('a spreadsheet of numbers and a file without required columns are told apart before they are sent', async ({ page }) => {
+  await signInAs(page, people.admin, '/team/stock?import=1');
+  const form = page.getByRole('dialog', { name: 'Import numbers' });
+  await drop(page, /Numbers \(CSV\)/, { name: 'numbers.xlsx', mimeType: 'application/octet-stream', buffer: Buffer.from('PK') });
+  await expect(form.getByText('This is a spreadsheet.')).toBeVisible();
+  await form.getByRole('button', { name: 'Choose another file' }).click();
+  await drop(page, /Numbers \(CSV\)/, csv('short.csv', 'e164;country;type', '+46812300001;SE;local'));
+  await expect(form.getByText('The file lacks the required columns prefix, monthly.')).toBeVisible();
+  await expect(form.getByRole('region', { name: 'Columns of the file' })).toContainText('country');
 });
 
 test('a change that meets a newer version shows both', async ({ page, request }) => {

@@ -10,7 +10,7 @@
 //!
 //! - `fixtures`: team, companies and tickets; `prices`: destinations, upstreams, rate decks and inventory
 //! - `schedule`: what happens when; `operator` and `customer`: what the team and customers do; `wholesale`:
-//!   rate plans, a held rate deck and disputes
+//!   rate plans, a held rate deck, a statement and disputes
 //! - `traffic`: CDRs of past calls; `live_calls`: live calls through a running service
 //! - `simulation`: the service, its clock and the HTTP client; `calendar`, `rng`: dates and repeatable random numbers
 //! - `job`: the work of the job, `import`: the copy, `taken`: what the copy must not collide with

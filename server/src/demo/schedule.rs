@@ -28,7 +28,8 @@ const REGULATED_ORDERS: [(&str, i64, bool); 2] =
     [("katja@kanaal.example", 72, true), ("berenice@bonjour.example", 94, false)];
 /// When the suspended company is suspended, in percent of the period.
 const SUSPENDED_AT: i64 = 85;
-/// When an upstream sends a rate deck that is held.
+/// When upstreams send a statement, and a rate deck that is held.
+const STATEMENT_AT: i64 = 95;
 const HELD_DECK_AT: i64 = 97;
 
 #[derive(Clone, Copy)]
@@ -46,6 +47,7 @@ enum Event {
     GrantCredit,
     ImportDeck(usize),
     ImportHeldDeck,
+    SendStatement,
     DisputeCall(usize),
     SetExchangeRates,
     PublishNotice(usize),
@@ -138,6 +140,7 @@ fn team_events(calendar: Calendar) -> Vec<(Time, Event)> {
         let decks = upstream.decks_at.map(|at| calendar.morning(at).plus(HOUR * 3));
         events.extend(decks.map(|at| (at, Event::ImportDeck(index))));
     }
+    events.push((calendar.morning(STATEMENT_AT).plus(HOUR), Event::SendStatement));
     events.push((calendar.morning(HELD_DECK_AT).plus(HOUR * 2), Event::ImportHeldDeck));
     let disputes = DISPUTES.iter().enumerate();
     events.extend(
@@ -187,6 +190,7 @@ impl Run {
             Event::GrantCredit => operator::grant_credit(sim, CREDIT.0).await,
             Event::ImportDeck(index) => operator::import_deck(sim, &self.operator, index, Some(at.plus(DAY * 7))).await,
             Event::ImportHeldDeck => wholesale::import_held_deck(sim, &self.operator).await,
+            Event::SendStatement => wholesale::send_statement(sim, &self.operator).await,
             Event::DisputeCall(index) => wholesale::dispute_call(sim, &DISPUTES[index]).await,
             Event::SetExchangeRates => operator::set_exchange_rates(sim).await,
             Event::PublishNotice(index) => operator::publish_notice(sim, &NOTICES[index]).await,

@@ -1,13 +1,18 @@
-//! Wholesale prices: rate plans for some customers, a rate deck that waits for a decision, and disputes about calls.
+//! Wholesale prices: rate plans for some customers, a rate deck that waits for a decision, a statement of an upstream
+//! that differs from our CDRs, and disputes about calls.
+
+use std::fmt::Write;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::calendar::DAY;
 use super::fixtures::{ADMIN, Company};
 use super::operator::Operator;
 use super::prices::{UPSTREAMS, deck_with_increases};
 use super::simulation::{RequestBody, Simulation, text};
 use platform::app::StartError;
+use values::Rfc3339;
 
 /// A rate plan, and the customer that has it.
 struct Plan {
@@ -95,6 +100,48 @@ pub async fn import_held_deck(sim: &mut Simulation, operator: &Operator) -> Resu
     let path = format!("/admin/upstreams/{}/rates/import", operator.upstreams[HELD]);
     sim.request(ADMIN.1, Method::POST, &path, RequestBody::Csv(sheet)).await?;
     sim.settle().await
+}
+
+/// The upstream that sends a statement, as an index of `UPSTREAMS`; it charges in euros, as we do.
+const STATED: usize = 0;
+/// The days that the statement covers.
+const STATED_DAYS: u32 = 3;
+
+/// Reconciles a statement of an upstream, in which a few calls are missing, longer, or dearer.
+pub async fn send_statement(sim: &mut Simulation, operator: &Operator) -> Result<(), StartError> {
+    let upstream = &operator.upstreams[STATED];
+    let (from, to) = (sim.now().minus(DAY * STATED_DAYS), sim.now());
+    let range = format!("from={}&to={}", Rfc3339(from), Rfc3339(to));
+    let path = format!("/admin/cdrs?upstream_id={upstream}&status=answered&leg=termination&limit=1000&{range}");
+    let page = sim.get(ADMIN.1, &path).await?;
+    let mut file = "B-Number,Call Start,Duration (s),Charge (EUR)\n".to_owned();
+    for (number, call) in page["data"].as_array().into_iter().flatten().enumerate() {
+        let (seconds, nanos) = (call["duration_seconds"].as_i64().unwrap_or_default(), nanos(&call["our_cost"])?);
+        let (seconds, nanos) = match number % 40 {
+            // Not in the statement.
+            0 => continue,
+            1 => (seconds + 47, nanos + nanos / 4),
+            2 => (seconds, nanos + nanos / 10 + 1_000_000),
+            _ => (seconds, nanos),
+        };
+        let (called, started_at) = (text(&call["called"])?, text(&call["started_at"])?);
+        // Writing to a String does not fail.
+        let _ =
+            writeln!(file, "{called},{started_at},{seconds},{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    }
+    let made_up = Rfc3339(from.plus(DAY));
+    let _ = writeln!(file, "+31209990001,{made_up},310,0.021700000");
+    let path =
+        format!("/admin/upstreams/{upstream}/statements?period_from={}&period_to={}", Rfc3339(from), Rfc3339(to));
+    sim.request(ADMIN.1, Method::POST, &path, RequestBody::Csv(file)).await?;
+    sim.settle().await
+}
+
+/// An exact amount in billionths.
+fn nanos(money: &Value) -> Result<i64, StartError> {
+    let amount = text(&money["amount"])?;
+    let (whole, fraction) = amount.split_once('.').unwrap_or((&amount, ""));
+    Ok(whole.parse::<i64>()? * 1_000_000_000 + format!("{fraction:0<9}").parse::<i64>()?)
 }
 
 /// Disputes the latest call that cost money, if there is one, and decides about it.

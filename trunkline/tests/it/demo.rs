@@ -95,12 +95,18 @@ both! {
         ]).await;
         assert_eq!(listed(&admin, "/admin/rate-plans").await.len(), 3);
         let upstreams = listed(&admin, "/admin/upstreams").await;
-        let mut held = Vec::new();
+        let (mut held, mut statements) = (Vec::new(), Vec::new());
         for upstream in &upstreams {
-            let imports = listed(&admin, &format!("/admin/upstreams/{}/imports", upstream["id"].as_str().unwrap())).await;
+            let path = format!("/admin/upstreams/{}", upstream["id"].as_str().unwrap());
+            let imports = listed(&admin, &format!("{path}/imports")).await;
             held.extend(imports.into_iter().filter(|import| import["status"] == "held"));
+            statements.extend(listed(&admin, &format!("{path}/statements")).await);
         }
         assert_eq!(held.len(), 1, "one deck waits for a decision: {held:?}");
+        let [statement] = statements.as_slice() else { panic!("one statement: {statements:?}") };
+        for kind in ["only_ours", "only_theirs", "duration_differs", "rate_differs", "matched"] {
+            assert!(statement["totals"][kind]["count"].as_i64() > Some(0), "no call is {kind}: {statement}");
+        }
         let katja = world.sign_in(CUSTOMER).await;
         demand_rows(&katja, &[
             "/notifications", "/tickets", "/notices", "/payments/topups", "/payments/methods", "/account/ledger", "/trunks",

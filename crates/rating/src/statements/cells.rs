@@ -86,7 +86,8 @@ pub fn amount(cell: &str, separator: Option<char>) -> Result<(i64, usize), &'sta
     }
     let units: i64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| "must be at most 1000000")? };
     let digit = |index: usize| fraction.as_bytes().get(index).map_or(0, |digit| i64::from(digit - b'0'));
-    let nanos = (0..MAX_DECIMALS).fold(0, |nanos, index| nanos * 10 + digit(index)) + i64::from(digit(MAX_DECIMALS) >= 5);
+    let nanos =
+        (0..MAX_DECIMALS).fold(0, |nanos, index| nanos * 10 + digit(index)) + i64::from(digit(MAX_DECIMALS) >= 5);
     if units > MAX_UNITS || (units == MAX_UNITS && nanos > 0) {
         return Err("must be at most 1000000");
     }
@@ -111,7 +112,8 @@ mod tests {
 
     #[test]
     fn numbers_are_read_however_they_are_written() {
-        for text in ["+31201234567", "0031201234567", "31201234567", "+31 20 123-45 67", "(31) 20.123.4567", "'31201234567"]
+        for text in
+            ["+31201234567", "0031201234567", "31201234567", "+31 20 123-45 67", "(31) 20.123.4567", "'31201234567"]
         {
             assert_eq!(number(text), Ok(31_201_234_567), "{text}");
         }
@@ -122,7 +124,9 @@ mod tests {
 
     #[test]
     fn durations_are_seconds_or_times() {
-        for (text, seconds) in [("0", 0), ("90", 90), ("89.2", 90), ("90.0", 90), ("1:30", 90), ("00:01:30", 90), ("1:00:00", 3600)] {
+        for (text, seconds) in
+            [("0", 0), ("90", 90), ("89.2", 90), ("90.0", 90), ("1:30", 90), ("00:01:30", 90), ("1:00:00", 3600)]
+        {
             assert_eq!(duration(text), Ok(seconds), "{text}");
         }
         for text in ["", "-1", "1:60", "1:2:3:4", "x", "1:", "604801", "99999999999", "4000000:00:00"] {

@@ -16,14 +16,8 @@ pub enum Column {
 }
 
 impl sheet::Column for Column {
-    const ALL: &'static [Column] = &[
-        Column::CalledNumber,
-        Column::StartedAt,
-        Column::Duration,
-        Column::Cost,
-        Column::Rate,
-        Column::CallId,
-    ];
+    const ALL: &'static [Column] =
+        &[Column::CalledNumber, Column::StartedAt, Column::Duration, Column::Cost, Column::Rate, Column::CallId];
 
     fn name(self) -> &'static str {
         match self {

@@ -14,8 +14,7 @@ fn floor(min_asr_percent: i64) -> Floor {
     Floor { min_asr_percent: Some(min_asr_percent), min_acd_seconds: None, max_pdd_millis: None, min_attempts: 20 }
 }
 
-const NO_FLOOR: Floor =
-    Floor { min_asr_percent: None, min_acd_seconds: None, max_pdd_millis: None, min_attempts: 20 };
+const NO_FLOOR: Floor = Floor { min_asr_percent: None, min_acd_seconds: None, max_pdd_millis: None, min_attempts: 20 };
 
 fn rules(policy: Policy) -> Rules {
     Rules { policy, floor: NO_FLOOR }

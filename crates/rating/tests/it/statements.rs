@@ -59,7 +59,8 @@ fn naive(lines: &[StatementLine], calls: &[OurCall], tolerances: Tolerances) -> 
             line_of.insert(other, one);
         }
     }
-    let paired = |(index, line): (usize, &StatementLine)| (Some(line.line), call_of.get(&index).map(|it| calls[*it].id));
+    let paired =
+        |(index, line): (usize, &StatementLine)| (Some(line.line), call_of.get(&index).map(|it| calls[*it].id));
     let mut pairs: Vec<_> = lines.iter().enumerate().map(paired).collect();
     let alone = calls.iter().enumerate().filter(|(index, _)| !line_of.contains_key(index));
     pairs.extend(alone.map(|(_, call)| (None, Some(call.id))));
@@ -121,9 +122,9 @@ proptest! {
 fn the_edges_of_the_tolerances_belong_to_them() {
     let pair = |start: i64, seconds: u32| {
         let lines = vec![line(1, 100, 100_000 + start, 60 + seconds)];
-        let [pairing] = all(lines, vec![call(1, 100, 100_000, 60)], USUAL).try_into().unwrap_or_else(|all: Vec<Pairing>| {
-            [all.into_iter().find(|it| it.line.is_some()).unwrap()]
-        });
+        let [pairing] = all(lines, vec![call(1, 100, 100_000, 60)], USUAL)
+            .try_into()
+            .unwrap_or_else(|all: Vec<Pairing>| [all.into_iter().find(|it| it.line.is_some()).unwrap()]);
         pairing.kind(USUAL, Charges::Cost, 9)
     };
     assert_eq!(pair(30_000, 2), LineKind::Matched);
@@ -239,7 +240,8 @@ fn our_own_header_is_read_without_a_mapping() {
     assert_eq!((statement.source, statement.charges), (MappingSource::OwnHeader, Charges::Cost));
     assert_eq!((statement.lines.len(), statement.unanswered, statement.decimals), (2, 1, 4));
     assert_eq!(statement.lines.period(), Some((OCTOBER, OCTOBER + 86_400_000)));
-    let expected = StatementLine { nanos: 10_000_000, call_id: Some("a".into()), ..line(3, 31_201_234_567, OCTOBER, 60) };
+    let expected =
+        StatementLine { nanos: 10_000_000, call_id: Some("a".into()), ..line(3, 31_201_234_567, OCTOBER, 60) };
     assert_eq!(first(&statement), expected);
     assert_eq!(statement.lines.between(OCTOBER + 1, i64::MAX).count(), 1);
     assert_eq!(statement.lines.between(OCTOBER, OCTOBER + 1).count(), 1);
@@ -293,8 +295,7 @@ fn every_fault_is_named_by_line_and_column() {
                 31201234567,2026-10-01T00:00:00Z,60,\n";
     let Err(DeckCsvError::Faults(faults)) = read(text, None) else { panic!("it was read") };
     let places: Vec<_> = faults.first.iter().map(|fault| (fault.line, fault.column.unwrap_or_default())).collect();
-    let expected =
-        [(2, "called_number"), (2, "started_at"), (2, "duration_seconds"), (2, "cost"), (3, "cost")];
+    let expected = [(2, "called_number"), (2, "started_at"), (2, "duration_seconds"), (2, "cost"), (3, "cost")];
     assert_eq!(places, expected, "{faults:?}");
     let Err(DeckCsvError::Faults(faults)) = read("when,what\n1,2\n", None) else { panic!("it was read") };
     assert!(faults.first[0].reason.contains("there is no header"), "{faults:?}");

@@ -1,8 +1,10 @@
 // The fields of an upstream that may change, as text in a form, and back.
 import type { Schema } from '$api';
+import { words as all } from './words';
 
 type Upstream = Schema<'Upstream'>;
 type Update = Schema<'UpstreamUpdate'>;
+const words = all.upstream;
 
 export type Draft = { markup: string; url: string; schedule: string; gateways: string; ips: string };
 
@@ -16,6 +18,17 @@ export function draftOf(upstream: Upstream): Draft {
     gateways: upstream.gateways.join('\n'),
     ips: upstream.signaling_ips.join('\n'),
   };
+}
+
+/** Every field with its label, for people who compare two versions. */
+export function linesOf(draft: Draft): [label: string, text: string][] {
+  return [
+    [words.markupField, draft.markup],
+    [words.gateways, draft.gateways],
+    [words.ips, draft.ips],
+    [words.url, draft.url],
+    [words.schedule, draft.schedule],
+  ];
 }
 
 export function bodyOf(draft: Draft) {

@@ -1,18 +1,8 @@
-// The head of a CSV file, read in the browser, to show which columns count before anything is sent.
+// Files of tables: how they are sent, and the head of a CSV file, read in the browser to show which columns count.
+import type { Schema } from '$api';
 
 export type Column = { name: string; required: boolean };
 export type Sheet = { header: string[]; rows: string[][] };
-
-export const deckColumns: Column[] = [
-  { name: 'prefix', required: true },
-  { name: 'destination_name', required: true },
-  { name: 'country', required: true },
-  { name: 'rate_per_minute', required: true },
-  { name: 'connect_fee', required: false },
-  { name: 'billing_increment_seconds', required: false },
-  { name: 'minimum_seconds', required: false },
-  { name: 'effective_at', required: false },
-];
 
 export const inventoryColumns: Column[] = [
   { name: 'e164', required: true },
@@ -29,11 +19,23 @@ export const inventoryColumns: Column[] = [
 const HEAD_BYTES = 64 * 1024;
 const ROWS = 5;
 
-/** A spreadsheet by its name: the service reads CSV only. */
+/** A spreadsheet by its name, where the service reads CSV only. */
 export const isSpreadsheet = (file: File) => /\.(xlsx?|ods|numbers)$/i.test(file.name);
 
 /** The service decides by the media type, which browsers take from the system's registry, so it is set here. */
 export const asCsv = (file: File) => new File([file], file.name, { type: 'text/csv' });
+
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+/** A rate sheet as it is, or in a form with the mapping that it is to be read by. */
+export function asSheet(file: File, mapping?: Schema<'SheetMappingInput'> | null): File | FormData {
+  const sheet = new File([file], file.name, { type: /\.xlsx$/i.test(file.name) ? XLSX : 'text/csv' });
+  if (!mapping) return sheet;
+  const form = new FormData();
+  form.append('mapping', JSON.stringify(mapping));
+  form.append('file', sheet);
+  return form;
+}
 
 export async function headOf(file: File): Promise<Sheet> {
   const text = (await file.slice(0, HEAD_BYTES).text()).replace(/^\uFEFF/, '');

@@ -1,3 +1,4 @@
+import { hold, impact, mapping, preview } from './words_decks';
 import { fx, stock } from './words_numbers';
 
 export const words = {
@@ -84,14 +85,14 @@ export const words = {
   },
   deck: {
     title: 'Import a rate deck',
-    hint: 'A CSV file with the columns prefix, destination_name, country and rate_per_minute.',
+    hint: 'A rate sheet as the upstream sends it, CSV or XLSX. It is previewed and tried before anything changes.',
     mode: 'Prefixes that the file does not name',
     replace: 'End',
     replaceHint: 'The file is the whole deck.',
     merge: 'Stay',
     mergeHint: 'The file is a change to the deck.',
-    file: 'Rate deck (CSV)',
-    fileHint: 'Up to 256 MiB and two million rows. Nothing changes before you apply it.',
+    file: 'Rate deck (CSV or XLSX)',
+    fileHint: 'CSV up to 256 MiB, XLSX up to 64 MiB, two million rows. Nothing changes before you apply it.',
     notCsv: 'This is a spreadsheet. Save it as CSV and drop that file.',
     pull: 'Pull from URL',
     pullTitle: 'Pull the deck from its URL?',
@@ -126,7 +127,7 @@ export const words = {
     replaced: 'Replace',
     merged: 'Merge',
     unchanged: 'Unchanged file',
-    steps: { file: 'Choose file', dryRun: 'Dry run', apply: 'Apply' },
+    steps: { file: 'Choose file', preview: 'Preview', dryRun: 'Dry run', apply: 'Apply' },
   },
   sheet: {
     file: 'File',
@@ -158,7 +159,7 @@ export const words = {
     errors: (n: string) => `${n} errors in the file`,
     oneError: '1 error in the file',
     first: (n: string) => `The first ${n} are listed.`,
-    faults: { line: 'Line', column: 'Column', reason: 'Reason' },
+    faults: { line: 'Line', column: 'Column', cell: 'Cell', reason: 'Reason' },
     faultsLabel: 'Errors by line',
     wholeLine: 'whole line',
     none: 'The file has no errors.',
@@ -260,6 +261,10 @@ export const words = {
     setRate: 'Set exchange rates',
     percent: (text: string) => `${text} of the price`,
   },
+  preview,
+  mapping,
+  hold,
+  impact,
   stock,
   fx,
 } as const;

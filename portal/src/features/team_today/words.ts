@@ -15,6 +15,8 @@ export const words = {
     dunning: 'In dunning',
     credits: 'Credits to approve',
     chargebacks: 'Open chargebacks',
+    disputes: 'Call disputes to decide',
+    held: 'Held rate decks',
     suspense: 'Suspended CDRs',
     imports: 'Failed imports',
   },

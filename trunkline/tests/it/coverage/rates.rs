@@ -8,10 +8,10 @@ use values::Role;
 
 use super::examples::{Preparation, Request, bodiless, request};
 use crate::world::World;
-use crate::world::fixtures::{fresh_email, key};
 use crate::world::fixtures::rate_plans::{create_plan, fixed_rule, plan_body};
 use crate::world::fixtures::rates::{DECK, import_deck};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::fixtures::{fresh_email, key};
 
 /// Reads with required query parameters.
 pub const ASKING: &[&str] = &["/rates/lookup", "/rates/diff", "/admin/routes", "/admin/search"];

@@ -102,7 +102,8 @@ async fn reconcile(context: &JobContext<App>, statement: &StatementRow) -> Resul
 /// Reads the file, and stores what it says. Also returns whether it has call ids.
 async fn read(context: &JobContext<App>, statement: &StatementRow) -> Result<(Comparison, bool), Failure> {
     let app = &context.app;
-    let content = app.files.open_read(&statement.content_hash).await.map_err(|error| DbError::other(error.to_string()))?;
+    let content =
+        app.files.open_read(&statement.content_hash).await.map_err(|error| DbError::other(error.to_string()))?;
     let (_, content) = content.ok_or_else(|| Failure::Refused("the file is missing".to_owned()))?;
     let mapping: Option<StatementMapping> =
         statement.mapping.as_deref().map(serde_json::from_str).transpose().map_err(DbError::other)?;
@@ -128,10 +129,14 @@ async fn read(context: &JobContext<App>, statement: &StatementRow) -> Result<(Co
     let rows = rows.load(Ordering::Relaxed);
     let read = read.map_err(|error| failure(error, rows))?;
     let (from, to) = period(statement, &read.lines).ok_or_else(|| {
-        Failure::Refused("the file has no answered calls; send period_from and period_to to compare an empty period".to_owned())
+        Failure::Refused(
+            "the file has no answered calls; send period_from and period_to to compare an empty period".to_owned(),
+        )
     })?;
     if to <= from {
-        return Err(Failure::Refused("the period ends before it begins: period_from or period_to is outside the file".to_owned()));
+        return Err(Failure::Refused(
+            "the period ends before it begins: period_from or period_to is outside the file".to_owned(),
+        ));
     }
     let used = match read.source {
         MappingSource::Given => mapping,
@@ -173,7 +178,8 @@ fn failure(error: DeckCsvError, rows: i64) -> Failure {
 
 /// The period as it was given, or else that of the lines.
 fn period(statement: &StatementRow, lines: &rating::Lines) -> Option<(Time, Time)> {
-    let of_lines = lines.period().map(|(first, last)| (Time::from_millis(first), Time::from_millis(last).plus(LAST_SECOND)));
+    let of_lines =
+        lines.period().map(|(first, last)| (Time::from_millis(first), Time::from_millis(last).plus(LAST_SECOND)));
     let from = statement.period_from.or(of_lines.map(|(first, _)| first))?;
     let to = statement.period_to.or(of_lines.map(|(_, end)| end))?;
     Some((from, to))

@@ -142,7 +142,8 @@ pub async fn list(
 
 /// How many statements of an upstream are queued or running.
 pub async fn count_pending(conn: &mut Conn, upstream: UpstreamId) -> Result<i64, DbError> {
-    let sql = sql!("SELECT COUNT(*) FROM upstream_statements WHERE upstream_id = $1 AND status IN ('queued', 'running')");
+    let sql =
+        sql!("SELECT COUNT(*) FROM upstream_statements WHERE upstream_id = $1 AND status IN ('queued', 'running')");
     let (count,) = conn.one(sql, params![upstream]).await?;
     Ok(count)
 }
@@ -226,17 +227,7 @@ pub async fn end(conn: &mut Conn, id: StatementId, run: i64, outcome: &Outcome) 
                  rows_total = COALESCE($5, rows_total), error_count = $6, errors = $7, reason = $8, completed_at = $9
              WHERE id = $1 AND run = $2 AND status = 'running'"
         ),
-        params![
-            id,
-            run,
-            status,
-            outcome.totals,
-            outcome.rows,
-            outcome.error_count,
-            errors,
-            outcome.reason,
-            conn.now()
-        ],
+        params![id, run, status, outcome.totals, outcome.rows, outcome.error_count, errors, outcome.reason, conn.now()],
     )
     .await?;
     Ok(())
@@ -244,9 +235,8 @@ pub async fn end(conn: &mut Conn, id: StatementId, run: i64, outcome: &Outcome) 
 
 /// Whether a file is still needed for a statement.
 pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
-    let sql = sql!(
-        "SELECT id FROM upstream_statements WHERE content_hash = $1 AND status IN ('queued', 'running') LIMIT 1"
-    );
+    let sql =
+        sql!("SELECT id FROM upstream_statements WHERE content_hash = $1 AND status IN ('queued', 'running') LIMIT 1");
     let found: Option<(StatementId,)> = conn.opt(sql, params![*hash]).await?;
     Ok(found.is_some())
 }

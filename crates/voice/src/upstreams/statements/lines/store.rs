@@ -66,7 +66,8 @@ pub async fn insert(conn: &mut Conn, statement: StatementId, lines: &[NewLine]) 
         "our_cost",
         "our_rate",
     ];
-    let rows: Vec<(StatementId, i64, &NewLine)> = lines.iter().map(|line| (statement, line.kind.rank(), line)).collect();
+    let rows: Vec<(StatementId, i64, &NewLine)> =
+        lines.iter().map(|line| (statement, line.kind.rank(), line)).collect();
     conn.insert_many("statement_lines", columns, &rows, |(statement, kind, line)| {
         row_values![
             *statement,

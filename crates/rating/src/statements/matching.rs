@@ -210,7 +210,8 @@ impl Group {
         Ok(())
     }
 
-    /// Settles what begins in the older half, with its partners, and keeps the rest.
+    /// Settles what begins in the older half, with its partners, and keeps the rest. What may still get a partner is kept
+    /// too, unless that is most of the group.
     fn settle_older_half<E>(
         &mut self,
         tolerances: Tolerances,
@@ -219,9 +220,11 @@ impl Group {
         let pairs = self.pairs(tolerances);
         let mut starts: Vec<UnixMillis> = self.lines.iter().map(|line| line.started_at).collect();
         starts.extend(self.calls.iter().map(|call| call.started_at));
+        let complete = self.last.saturating_sub(tolerances.start_millis);
+        let is_mostly_open = starts.iter().filter(|start| **start < complete).count() * 4 < starts.len();
         let middle = starts.len() / 2;
         let (_, cut, _) = starts.select_nth_unstable(middle);
-        let cut = *cut;
+        let cut = if is_mostly_open { *cut } else { complete.saturating_sub(1).min(*cut) };
         let mut calls: Vec<Option<OurCall>> = std::mem::take(&mut self.calls).into_iter().map(Some).collect();
         for (line, pair) in std::mem::take(&mut self.lines).into_iter().zip(pairs) {
             let partner_start = pair.and_then(|index| Some(calls.get(index)?.as_ref()?.started_at));

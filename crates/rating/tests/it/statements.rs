@@ -94,6 +94,10 @@ proptest! {
         let expected = naive(&lines, &calls, tolerances);
         prop_assert_eq!(ids(&all(lines, calls, tolerances)), expected);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn every_line_and_every_call_is_settled_once_however_busy_a_number_is(
@@ -146,6 +150,14 @@ fn a_call_too_many_does_not_shift_the_pairs_after_it() {
     assert_eq!(ids(&all(lines, calls, USUAL)), [(Some(1), Some(1)), (Some(2), Some(2))]);
     // A call of a number that is not known any more is nobody's.
     assert_eq!(ids(&all(vec![], vec![call(1, 0, 0, 5)], USUAL)), [(None, Some(1))]);
+}
+
+#[test]
+fn a_number_that_is_called_without_a_pause_is_paired_call_by_call() {
+    let lines = (0..5000u32).map(|index| line(index, 100, i64::from(index) * 5000 + 1000, 60)).collect();
+    let calls = (0..5000u32).map(|index| call(index.into(), 100, i64::from(index) * 5000, 60)).collect();
+    let expected: Vec<_> = (0..5000u32).map(|index| (Some(index), Some(u128::from(index)))).collect();
+    assert_eq!(ids(&all(lines, calls, USUAL)), expected);
 }
 
 #[test]

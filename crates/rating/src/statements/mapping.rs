@@ -69,12 +69,8 @@ impl StatementMapping {
         let candidates = tables
             .iter()
             .flat_map(|peeked| peeked.rows.iter().enumerate().map(move |(index, row)| (peeked, index, assign(row))));
-        let mut best: Option<(&Peeked, usize, Vec<(Column, usize)>)> = None;
-        for (peeked, index, columns) in candidates.filter(|(_, _, columns)| is_header(columns)) {
-            if best.as_ref().is_none_or(|(_, _, known)| columns.len() > known.len()) {
-                best = Some((peeked, index, columns));
-            }
-        }
+        let headers = candidates.filter(|(_, _, columns)| is_header(columns));
+        let best = headers.reduce(|best, next| if next.2.len() > best.2.len() { next } else { best });
         let (peeked, index, columns) = best.ok_or(NoProposal::NoHeader)?;
         let header = peeked.rows.get(index).ok_or(NoProposal::NoHeader)?;
         let rows = peeked.rows.get(index + 1..).unwrap_or_default();

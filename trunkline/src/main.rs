@@ -352,7 +352,7 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
     runtime()?.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
             Command::Serve => cli::serve(settings).await,
-            Command::Doctor => cli::doctor(settings).await,
+            Command::Doctor => Box::pin(cli::doctor(settings)).await,
             Command::Migrate => cli::migrate(settings).await,
             Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
                 cli::bootstrap(settings, &legal_name, &name, &email).await

@@ -141,7 +141,7 @@ fn team_events(calendar: Calendar) -> Vec<(Time, Event)> {
         events.extend(decks.map(|at| (at, Event::ImportDeck(index))));
     }
     events.push((calendar.morning(STATEMENT_AT).plus(HOUR), Event::SendStatement));
-    events.push((calendar.morning(HELD_DECK_AT).plus(HOUR * 2), Event::ImportHeldDeck));
+    events.push((calendar.morning(HELD_DECK_AT).plus(HOUR * 5), Event::ImportHeldDeck));
     let disputes = DISPUTES.iter().enumerate();
     events.extend(
         disputes.map(|(index, dispute)| (calendar.morning(dispute.at).plus(HOUR * 4), Event::DisputeCall(index))),

@@ -207,7 +207,7 @@ fn a_syntax_error_in_a_settings_file_names_only_its_line() {
     std::fs::write(&file, "TRUNKLINE_DATA_DIR = \"data\"\nTRUNKLINE_JWT_SECRET = hunter2\n").unwrap();
     let arguments = ["--config", file.to_str().unwrap(), "migrate"];
     let told = refused(&trunkline("sqlite://unused.db", folder.path(), &arguments, ""));
-    assert!(told.contains("trunkline.toml: line 2: ") && !told.contains("hunter2"), "{told}");
+    assert!(told.contains("trunkline.toml:2: ") && !told.contains("hunter2"), "{told}");
 }
 
 #[test]

@@ -59,9 +59,6 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("PUT", "/admin/upstreams/{id}/hold-policy", |world| Box::pin(async move {
         Request { body: Some(json!({"changed_percent": 20, "increase_percent": 50, "below_cost": true})), ..of_upstream(world, "/hold-policy").await }
     })),
-    ("GET", "/admin/routing-policies", |world| Box::pin(async move {
-        bodiless(world.minted(Role::Admin).await, "/admin/routing-policies")
-    })),
     ("PUT", "/admin/routing-policies", |world| Box::pin(async move {
         let rules = json!({"routing_policy": "balanced", "min_asr_pct": 30, "min_acd_seconds": 10, "max_pdd_ms": 8000, "min_attempts": 50});
         let policies = json!({"default": rules, "destinations": [{"prefix": "31", "rules": rules}]});

@@ -11,7 +11,7 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 55] = [
+const VERBS: [&str; 56] = [
     "Apply",
     "Approve",
     "Cancel",
@@ -41,6 +41,7 @@ const VERBS: [&str; 55] = [
     "Preview",
     "Reactivate",
     "Receive",
+    "Reconcile",
     "Redeem",
     "Refresh",
     "Refund",

@@ -70,10 +70,16 @@ struct Theirs {
     cost: i64,
 }
 
+/// Advances the clock, after which the admin signs in again.
+async fn advance(scene: &mut Scene, seconds: u64) {
+    scene.world.advance(seconds).await;
+    scene.admin = scene.world.sign_in(crate::world::ADMIN_EMAIL).await.into_client();
+}
+
 /// 300 calls, one a minute, each to a number of its own and at 0.001 EUR per second. Returns the upstream's view of them,
 /// with differences, and how many there are of each kind.
-async fn planted(scene: &Scene) -> (Vec<Theirs>, BTreeMap<&'static str, i64>) {
-    scene.world.advance(40_000).await;
+async fn planted(scene: &mut Scene) -> (Vec<Theirs>, BTreeMap<&'static str, i64>) {
+    advance(scene, 40_000).await;
     let began = scene.now() / 1000 * 1000 - 39_000_000;
     let (mut ours, mut theirs, mut expected) = (Vec::new(), Vec::new(), BTreeMap::new());
     for index in 0..300_i64 {
@@ -150,8 +156,8 @@ fn nanos(money: &Value) -> i64 {
 
 both! {
     async fn planted_differences_of_each_kind_are_found_in_csv_and_xlsx(db) {
-        let scene = Scene::start(db, 10_000_000).await;
-        let (theirs, expected) = planted(&scene).await;
+        let mut scene = Scene::start(db, 10_000_000).await;
+        let (theirs, expected) = planted(&mut scene).await;
         let expected = KINDS.map(|kind| expected[kind]);
         let statement = reconciled(&scene, "", csv(&theirs).as_bytes()).await;
         assert_eq!((&statement["status"], &statement["reason"]), (&json!("completed"), &Value::Null), "{statement}");
@@ -188,8 +194,8 @@ both! {
     }
 
     async fn lines_are_listed_by_kind_and_sent_as_csv(db) {
-        let scene = Scene::start(db, 10_000_000).await;
-        let (theirs, expected) = planted(&scene).await;
+        let mut scene = Scene::start(db, 10_000_000).await;
+        let (theirs, expected) = planted(&mut scene).await;
         let statement = reconciled(&scene, "", csv(&theirs).as_bytes()).await;
         let support = scene.world.minted(Role::Support).await;
         let lines = all_lines(&support, &statement, "").await;
@@ -223,8 +229,8 @@ both! {
     }
 
     async fn tolerances_and_period_are_those_of_the_request(db) {
-        let scene = Scene::start(db, 10_000_000).await;
-        let (theirs, expected) = planted(&scene).await;
+        let mut scene = Scene::start(db, 10_000_000).await;
+        let (theirs, expected) = planted(&mut scene).await;
         let file = csv(&theirs);
         let wide = reconciled(&scene, "?start_tolerance_seconds=31&duration_tolerance_seconds=3", file.as_bytes()).await;
         let moved = 6;
@@ -266,7 +272,7 @@ both! {
         let deck = |rate: &str| format!("{DECK_HEADER}31,Netherlands,NL,{rate}\n");
         import_deck(&scene.world, &scene.admin, &dollars, "", &deck("0.0123")).await;
         scene.upstream = dollars;
-        scene.world.advance(3600).await;
+        advance(&mut scene, 3600).await;
         let began = scene.now() / 1000 * 1000 - 3_000_000;
         let line = |id: &str, at: i64| cdr_line(&scene, id, at, 61, json!({"upstream_id": scene.upstream}));
         import_cdrs(&scene.world, &[line("one", began), line("two", began + 600_000)]).await;
@@ -292,10 +298,10 @@ both! {
     }
 
     async fn calls_of_other_upstreams_are_not_compared(db) {
-        let scene = Scene::start(db, 10_000_000).await;
+        let mut scene = Scene::start(db, 10_000_000).await;
         let other = create_upstream(&scene.admin, upstream_body()).await;
         import_deck(&scene.world, &scene.admin, &other, "", CALL_DECK).await;
-        scene.world.advance(3600).await;
+        advance(&mut scene, 3600).await;
         let began = scene.now() / 1000 * 1000 - 3_000_000;
         let line = |id: &str, upstream: &str| cdr_line(&scene, id, began, 60, json!({"upstream_id": upstream}));
         import_cdrs(&scene.world, &[line("mine", &scene.upstream), line("theirs", &other)]).await;
@@ -318,8 +324,8 @@ both! {
     }
 
     async fn lines_are_deleted_when_numbers_may_not_be_kept_any_longer(db) {
-        let scene = Scene::start(db, 10_000_000).await;
-        let (theirs, expected) = planted(&scene).await;
+        let mut scene = Scene::start(db, 10_000_000).await;
+        let (theirs, expected) = planted(&mut scene).await;
         let statement = reconciled(&scene, "", csv(&theirs).as_bytes()).await;
         scene.world.advance(399 * 86_400).await;
         let lines = "SELECT COUNT(*) FROM statement_lines";

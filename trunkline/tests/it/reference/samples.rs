@@ -66,7 +66,7 @@ fn samples(page: &str, language: &str) -> Vec<Sample> {
     let sections = page.split("<section class=\"operation\" id=\"").skip(1);
     let samples: Vec<Sample> = sections
         .map(|section| {
-            let (_, rest) = section.split_once(&format!("<pre class=\"{language}\" tabindex=\"0\">")).unwrap();
+            let (_, rest) = section.split_once(&format!("<pre class=\"{language}\">")).unwrap();
             let text = rest.split_once("</pre>").unwrap().0;
             Sample {
                 name: section.split('"').next().unwrap().to_owned(),

@@ -28,6 +28,7 @@ const LISTS = {
   '/team/reviews/documents/': '/admin/compliance/intakes',
   '/team/upstreams/': '/admin/upstreams',
   '/team/upstreams/{id}/imports/': '/admin/upstreams/{id}/imports',
+  '/team/upstreams/{id}/statements/': '/admin/upstreams/{id}/statements',
   '/team/plans/': '/admin/rate-plans',
   '/team/disputes/': '/admin/disputes',
   '/team/chargebacks/': '/admin/chargebacks',

@@ -90,7 +90,7 @@ test('a change that meets a newer version shows both', async ({ page, request })
   await expect(form.getByText(/Sell rates that come from this upstream change at once/)).toBeVisible();
   await admin.patch(`/admin/upstreams/${upstream.id}`, { markup_percent: 27 });
   await form.getByRole('button', { name: 'Save changes' }).click();
-  await expect(form.getByText('Somebody else changed this upstream meanwhile')).toBeVisible();
+  await expect(form.getByText('Somebody else changed this meanwhile')).toBeVisible();
   await expect(form.getByRole('row', { name: /Markup/ })).toContainText('31');
   await expect(form.getByRole('row', { name: /Markup/ })).toContainText('27');
   await expectAccessible(page);

@@ -18,6 +18,7 @@ const CONCERNS: [type: string, customer: string[], team: string[]][] = [
   ['export.', ['/cdrs/exports'], ['/admin/cdrs/exports']],
   ['vat.', ['/account/vat', '/account', '/me'], ['/admin/customers']],
   ['rates.', ['/rates'], ['/admin/rates', '/admin/rate-plans', '/admin/customers/{id}/rate-plan']],
+  ['route.', [], ['/admin/routes', '/admin/inbox']],
   ['kyb.', ['/me', '/compliance', '/account'], ['/admin/kyb', '/admin/beta', '/admin/onboarding', '/admin/inbox']],
   ['compliance.', ['/compliance', '/numbers/orders', '/me'], ['/admin/compliance', '/admin/inbox']],
   ['ticket.', ['/tickets'], ['/admin/tickets', '/admin/inbox']],

@@ -103,6 +103,7 @@ export const teamMenu: Entry[] = [
       { label: 'Rates', href: '/team/rates' },
       { label: 'Rate plans', href: '/team/plans' },
       { label: 'Routes', href: '/team/routes' },
+      { label: 'Routing policies', href: '/team/routes/policies' },
       { label: 'Number inventory', href: '/team/stock' },
       { label: 'Exchange rates', href: '/team/fx' },
     ],

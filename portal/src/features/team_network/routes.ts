@@ -9,8 +9,15 @@ export const routes: Route[] = [
     who: 'team',
     load: () => import('./DeckImport.svelte'),
   },
+  {
+    path: '/team/upstreams/{id}/statements/{statement_id}',
+    title: 'Statement',
+    who: 'team',
+    load: () => import('./Statement.svelte'),
+  },
   { path: '/team/rates', title: 'Upstream rates', who: 'team', load: () => import('./UpstreamRates.svelte') },
   { path: '/team/routes', title: 'Routes', who: 'team', load: () => import('./RouteLadder.svelte') },
+  { path: '/team/routes/policies', title: 'Routing policies', who: 'team', load: () => import('./RoutingPolicies.svelte') },
   { path: '/team/stock', title: 'Number inventory', who: 'team', load: () => import('./Inventory.svelte') },
   {
     path: '/team/stock/imports/{id}',

@@ -1,5 +1,7 @@
 import { hold, impact, mapping, preview } from './words_decks';
 import { fx, stock } from './words_numbers';
+import { policies } from './words_routing';
+import { statement, statementMapping, statements } from './words_statements';
 
 export const words = {
   upstreams: {
@@ -73,7 +75,7 @@ export const words = {
     seeRates: 'See its rates',
   },
   conflict: {
-    title: 'Somebody else changed this upstream meanwhile',
+    title: 'Somebody else changed this meanwhile',
     text: 'Compare both versions. Nothing was saved yet.',
     field: 'Field',
     yours: 'Yours',
@@ -230,19 +232,23 @@ export const words = {
     kept: (n: number) => (n === 1 ? '1 route' : `${n} routes`),
     ladder: 'Route ladder',
     ladderRows: 'Upstreams, cheapest first',
-    ladderHint: 'cheapest first; the order is that in which a call tries them',
+    ladderHint: 'cheapest first; the order is that in which a call tries them. Quality is that of the last 15 minutes to this destination.',
     columns: {
       rank: 'Order',
       upstream: 'Upstream',
-      prefix: 'Prefix',
       cost: 'Cost per minute',
-      connect: 'Connect fee',
-      billing: 'Minimum / increment',
       margin: 'Margin per minute',
+      asr: 'ASR',
+      acd: 'ACD',
+      pdd: 'PDD',
+      attempts: 'Attempts',
+      state: 'State',
       verdict: 'Verdict',
     },
-    keptLabel: 'Kept',
-    dropped: 'Dropped',
+    states: { healthy: 'Healthy', demoted: 'Demoted', open: 'Breaker open', half_open: 'Breaker half open', dropped: 'Dropped' },
+    steps: (minimum: number, increment: number) => `min. ${minimum} s, steps of ${increment} s`,
+    plusFee: (fee: string) => `+ ${fee} a call`,
+    ms: (n: string) => `${n} ms`,
     unknown: '–',
     noUpstream: { title: 'No upstream yet', text: 'Create an upstream and import its rate deck.' },
     reasons: {
@@ -265,6 +271,10 @@ export const words = {
   mapping,
   hold,
   impact,
+  policies,
+  statements,
+  statement,
+  statementMapping,
   stock,
   fx,
 } as const;

@@ -89,7 +89,7 @@ export const mapping = {
   closed: 'Words that mean closed',
   closedHint: 'Separated by commas. Empty: common words in four languages.',
   save: 'Save mapping',
-  saved: 'The sheet mapping was saved.',
+  saved: 'The mapping was saved.',
 } as const;
 
 export const hold = {

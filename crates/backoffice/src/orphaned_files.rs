@@ -16,8 +16,8 @@ use platform::app::App;
 use platform::audit;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::{ContentHash, FilesError};
-use voice::cdrs;
 use voice::upstreams::decks;
+use voice::{cdrs, price_notices};
 
 pub const DELETE: Kind = Kind::new("files.sweep");
 
@@ -30,13 +30,14 @@ const BATCH: usize = 500;
 type IsReferenced = for<'c> fn(&'c mut Conn, &'c ContentHash) -> BoxFuture<'c, Result<bool, DbError>>;
 
 /// Every feature whose rows reference files.
-const REFERENCES: [IsReferenced; 7] = [
+const REFERENCES: [IsReferenced; 8] = [
     |conn, hash| Box::pin(audit::names_file(conn, hash)),
     |conn, hash| Box::pin(cdrs::names_file(conn, hash)),
     |conn, hash| Box::pin(compliance::names_file(conn, hash)),
     |conn, hash| Box::pin(decks::names_file(conn, hash)),
     |conn, hash| Box::pin(invoices::names_file(conn, hash)),
     |conn, hash| Box::pin(inventory::names_file(conn, hash)),
+    |conn, hash| Box::pin(price_notices::names_file(conn, hash)),
     |conn, hash| Box::pin(vat::names_file(conn, hash)),
 ];
 

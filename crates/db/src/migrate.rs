@@ -106,6 +106,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0063_rate_plans",
     "0064_rate_sheets",
     "0065_call_disputes",
+    "0066_price_notices",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -335,6 +335,26 @@ impl Answer for CsvFile {
     }
 }
 
+/// A table as a stored file, in CSV or as a workbook.
+pub struct SheetFile(pub Attachment);
+
+impl Answer for SheetFile {
+    const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = Attachment::HEADERS;
+
+    fn content(_: &mut SchemaGenerator) -> Option<Value> {
+        Some(json!({
+            "text/csv": {"schema": {"type": "string"}},
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
+                {"schema": {"type": "string", "format": "binary"}},
+        }))
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        self.0.render()
+    }
+}
+
 /// A page of a list, or the whole list as CSV, as the caller asks.
 pub enum PageOrCsv<P> {
     Page(P),

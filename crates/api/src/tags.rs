@@ -41,7 +41,7 @@ tags! {
     NUMBERS = "Numbers",
         "Rented numbers (DIDs), the inventory to order from, and number orders.";
     RATES = "Rates",
-        "Sell rates by prefix: list, lookup, comparison and export.";
+        "Sell rates by prefix: list, lookup, comparison and export; notices of price changes.";
     CDRS = "CDRs",
         "Call detail records, their exports, rollups such as ASR and ACD, peak concurrent calls and zone quotas.";
     FILES = "Files",
@@ -69,7 +69,7 @@ tags! {
     UPSTREAMS = "Upstreams",
         "Upstreams, their rate decks, what they charge, and the routes to a number.";
     RATE_PLANS = "Rate plans",
-        "Prices of some customers: markups and rules over the tariff, and who has which plan.";
+        "Prices of some customers: markups and rules over the tariff, who has which plan, and who was notified of changes.";
     DID_INVENTORY = "DID inventory",
         "All DIDs that can be rented out, and their imports.";
     DASHBOARDS = "Dashboards",

@@ -16,8 +16,8 @@ use platform::app::App;
 use platform::audit;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::{ContentHash, FilesError};
-use voice::cdrs;
 use voice::upstreams::{decks, statements};
+use voice::{cdrs, price_notices};
 
 pub const DELETE: Kind = Kind::new("files.sweep");
 
@@ -38,6 +38,7 @@ const REFERENCES: [IsReferenced; 8] = [
     |conn, hash| Box::pin(invoices::names_file(conn, hash)),
     |conn, hash| Box::pin(inventory::names_file(conn, hash)),
     |conn, hash| Box::pin(statements::names_file(conn, hash)),
+    |conn, hash| Box::pin(price_notices::names_file(conn, hash)),
     |conn, hash| Box::pin(vat::names_file(conn, hash)),
 ];
 

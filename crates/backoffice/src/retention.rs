@@ -18,7 +18,7 @@ use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::mail;
 use platform::{ledger, limits};
 use values::Time;
-use voice::{calls, cdrs};
+use voice::{calls, cdrs, price_notices};
 
 pub const PURGE: Kind = Kind::new("housekeeping.forget");
 
@@ -46,7 +46,7 @@ const fn days(days: u64) -> Duration {
 }
 
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 26] = [
     rule!("idempotency keys", idempotency::RETENTION, idempotency::purge),
     rule!("rate limit counters", limits::MAX_WINDOW, limits::purge_windows),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
@@ -70,6 +70,8 @@ const RULES: [Rule; 24] = [
     // Other dead jobs stay until somebody reruns them.
     rule!("dead mail jobs", days(90), purge_dead_mail),
     rule!("notifications", days(400), notifications::purge),
+    rule!("price notices", days(730), price_notices::purge),
+    rule!("price comparisons", days(730), price_notices::purge_comparisons),
     rule!("traffic per minute", dashboards::MINUTES_KEPT_FOR, dashboards::purge_minutes),
     rule!("traffic per hour", dashboards::HOURS_KEPT_FOR, dashboards::purge_hours),
 ];

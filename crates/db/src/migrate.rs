@@ -108,6 +108,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0065_call_disputes",
     "0066_statements",
     "0067_route_quality",
+    "0068_price_notices",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -44,7 +44,7 @@ pub use diff::{Change, Difference, diff, in_force};
 pub use entry::{Country, Destination, Entry, Listing, Offer, Priced, UnixMillis};
 pub use factor::Ratio;
 pub use import::{Changes, Mode, NextDeck, SteepestRise, apply_import};
-pub use increase::{Increase, increases};
+pub use increase::{Compared, Increase, compare, increases};
 pub use leaf::{DeckTimes, Leaf, LeafError, decode_leaf, encode_leaves, read_leaf};
 pub use plan::{Plan, PlanBase, PlanError, PlanRule, PricedBy, RuleMatch, RulePrice};
 pub use prefix::{Prefix, PrefixError};

@@ -5,17 +5,16 @@ use platform::job_kinds;
 use platform::jobs::JobKind;
 
 use crate::upstreams::{decks, statements};
-use crate::{calls, cdrs, concurrency, fx, rate_plans};
+use crate::{calls, cdrs, concurrency, fx, price_notices};
 
 pub fn kinds() -> Vec<JobKind<App>> {
     job_kinds! {
         fx::FETCH => fx::fetch_job,
         decks::IMPORT => decks::import_job,
         decks::PULL_DUE => decks::pull_due_job,
-        decks::ANNOUNCE => decks::announce_job,
         statements::RECONCILE => statements::reconcile_job,
         statements::PURGE_LINES => statements::purge_lines_job,
-        rate_plans::ANNOUNCE => rate_plans::announce_job,
+        price_notices::ANNOUNCE => price_notices::announce_job,
         calls::CLOSE_STALE => calls::close_stale_job,
         concurrency::COUNT_PEAKS => concurrency::count_peaks_job,
         cdrs::CREATE_PARTITIONS => cdrs::create_partitions_job,

@@ -9,7 +9,7 @@ use platform::limits::Limit;
 use values::AccountRole::{Technical, Viewer};
 
 use crate::upstreams::{decks, statements};
-use crate::{calls, cdrs, concurrency, fraud_caps, fx, rate_plans, rates, routing_policies, upstreams};
+use crate::{calls, cdrs, concurrency, fraud_caps, fx, price_notices, rate_plans, rates, routing_policies, upstreams};
 
 #[rustfmt::skip]
 pub fn endpoints() -> Vec<Endpoint> {
@@ -55,6 +55,18 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/rates/export", rates::export, "exportRates", "Export rates as CSV")
             .about("Streams all sell rates in force now as a CSV file. Open to customers.")
             .who(Customer).account_role(Viewer).scope(RatesRead).limit(Limit::Reads).under(tags::RATES),
+        get("/price-notices", price_notices::list, "listPriceNotices", "List price notices")
+            .about("Lists what the account was notified of when its prices changed, newest first: how many prefixes cost \
+                    more or less, and what that means for the calls of the 30 days before. Open to customers.")
+            .who(Customer).account_role(Viewer).scope(RatesRead).limit(Limit::Reads).under(tags::RATES),
+        get("/price-notices/{id}", price_notices::show, "getPriceNotice", "Get price notice")
+            .about("Returns a price notice with its impact on the account's calls by destination. Open to customers.")
+            .who(Customer).account_role(Viewer).scope(RatesRead).limit(Limit::Reads).problems(&[NotFound]).under(tags::RATES),
+        get("/price-notices/{id}/file", price_notices::file, "downloadPriceNotice", "Download price notice")
+            .about("Returns the changed prices as CSV or XLSX, each with its old and its new rate. A notice of more than \
+                    100,000 changes has no file: compare the rates with `GET /rates/diff`. Open to customers.")
+            .who(Customer).account_role(Viewer).scope(RatesRead).limit(Limit::Reads).problems(&[NotFound, StateConflict])
+            .under(tags::RATES),
 
         get("/cdrs", cdrs::list, "listCdrs", "List CDRs")
             .about("Lists the CDRs of the account's finished calls, newest first. A page looks at 10,000 CDRs at most, \
@@ -239,6 +251,10 @@ pub fn endpoints() -> Vec<Endpoint> {
                     were allowed before keep their routes. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("routing_policies.update").under(tags::UPSTREAMS),
 
+        get("/admin/price-notices", price_notices::list_all, "adminListPriceNotices", "List price notices to all customers")
+            .about("Lists the notices of price changes with the cause and the addresses that each was mailed to, newest \
+                    first. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::RATE_PLANS),
         get("/admin/rate-plans", rate_plans::list, "listRatePlans", "List rate plans")
             .about("Lists the rate plans with their latest version, newest first. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::RATE_PLANS),

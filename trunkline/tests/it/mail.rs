@@ -23,7 +23,7 @@ fn message(to: &str) -> Message {
         subject: "Ihr Guthaben läuft ab\r\nBcc: thief@example.com".to_owned(),
         text: "Grüße,\n.\nein Punkt steht allein.\n€ 12,50\n".to_owned(),
         html: format!("<p>Grüße,</p>\n.\n<p>{}</p>\n", "lang ".repeat(300)),
-        attachment: None,
+        attachments: Vec::new(),
     }
 }
 

@@ -74,6 +74,7 @@ mod payments;
 mod pipeline;
 mod portal;
 mod pre_hijacking;
+mod price_notices;
 mod queue;
 mod rate_plans;
 mod rates;

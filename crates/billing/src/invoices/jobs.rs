@@ -142,7 +142,7 @@ async fn send_invoice(conn: &mut Conn, app: &App, id: InvoiceId, hash: ContentHa
         file_name: invoice.facts.file_name(),
         content_type: document::CONTENT_TYPE.to_owned(),
     };
-    send_mail_with(conn, app, invoice.account_id, NotificationCode::InvoiceIssued, &mail, Some(&pdf)).await
+    send_mail_with(conn, app, invoice.account_id, NotificationCode::InvoiceIssued, &mail, &[pdf]).await.map(drop)
 }
 
 /// Marks invoices paid that payments since the issue have covered.

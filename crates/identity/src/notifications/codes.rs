@@ -352,6 +352,8 @@ notifications! {
         from: Rfc3339,
         /// When all new rates are in force (RFC 3339, UTC).
         to: Rfc3339,
+        /// Notice with the changes, see `GET /price-notices/{id}`.
+        price_notice_id: Uuid,
     }
 
     /// The VAT id was not confirmed.

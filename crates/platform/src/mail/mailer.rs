@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use lettre::message::header::ContentType;
-use lettre::message::{Attachment as MimeAttachment, Mailbox, MultiPart, MultiPartKind, SinglePart};
+use lettre::message::header::{ContentTransferEncoding, ContentType};
+use lettre::message::{Attachment as MimeAttachment, Body, Mailbox, MultiPart, MultiPartKind, SinglePart};
 use lettre::{Address, Message as MimeMessage};
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ pub struct Message {
     pub subject: String,
     pub text: String,
     pub html: String,
-    pub attachment: Option<AttachedFile>,
+    pub attachments: Vec<AttachedFile>,
 }
 
 /// A file that goes with a message.
@@ -144,16 +144,21 @@ impl Mailer {
     }
 }
 
-/// The bodies, and the attachment if there is one.
+/// The bodies, and after them the attachments.
 fn parts(message: &Message) -> MultiPart {
     let bodies = bodies(message);
-    let Some(file) = &message.attachment else { return bodies };
+    if message.attachments.is_empty() {
+        return bodies;
+    }
+    let mixed = MultiPart::builder().kind(MultiPartKind::Mixed).boundary(format!("{}-with-file", message.id));
+    message.attachments.iter().fold(mixed.multipart(bodies), |mixed, file| mixed.singlepart(part(file)))
+}
+
+/// In Base64, so that line ends and characters arrive as they are.
+fn part(file: &AttachedFile) -> SinglePart {
     let content_type = file.content_type.parse().unwrap_or(ContentType::TEXT_PLAIN);
-    MultiPart::builder()
-        .kind(MultiPartKind::Mixed)
-        .boundary(format!("{}-with-file", message.id))
-        .multipart(bodies)
-        .singlepart(MimeAttachment::new(file.file_name.clone()).body(file.bytes.clone(), content_type))
+    let body = Body::new_with_encoding(file.bytes.clone(), ContentTransferEncoding::Base64);
+    MimeAttachment::new(file.file_name.clone()).body(body.unwrap_or_else(Body::new), content_type)
 }
 
 /// HTML comes last: programs show the last body they support. The boundary is the id, so that composing a message again
@@ -178,7 +183,7 @@ fn one_line(subject: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use proptest::prelude::*;
 
@@ -199,7 +204,7 @@ mod tests {
             subject,
             text: "Hello".to_owned(),
             html: "<p>Hello</p>".to_owned(),
-            attachment: None,
+            attachments: Vec::new(),
         }
     }
 
@@ -225,6 +230,31 @@ mod tests {
         for to in ["", "nobody", "a@b.example\r\nRCPT TO:<c@d.example>", "\"a\r\nb\"@c.example", "A <a@b.example>"] {
             assert!(mailer.compose(&message(to, "Hi"), Time::from_millis(0)).unwrap_err().is_permanent(), "{to:?}");
         }
+    }
+
+    #[test]
+    fn attachments_follow_the_bodies_in_base64() {
+        let (_folder, mailer) = mailer();
+        let file = |file_name: &str, content_type: &str, bytes: &[u8]| AttachedFile {
+            file_name: file_name.to_owned(),
+            content_type: content_type.to_owned(),
+            bytes: bytes.to_vec(),
+        };
+        // A lone line feed and a byte that is no text arrive as they are.
+        let csv = file("rates.csv", "text/csv; charset=utf-8", b"a,b\n1,2\n");
+        let book = file("rates.xlsx", "application/octet-stream", &[0, 255, b'\n']);
+        let message = Message { attachments: vec![csv, book], ..message("a@b.example", "Hi") };
+        let text = String::from_utf8(mailer.compose(&message, Time::EPOCH).unwrap().formatted()).unwrap();
+        let (headers, parts) = text.split_once("\r\n\r\n").unwrap();
+        assert!(headers.contains("Content-Type: multipart/mixed"), "{headers}");
+        let positions: Vec<usize> =
+            ["multipart/alternative", "<p>Hello</p>", "rates.csv", "YSxiCjEsMgo=", "rates.xlsx", "AP8K"]
+                .iter()
+                .map(|part| parts.find(part).unwrap_or_else(|| panic!("{part}: {parts}")))
+                .collect();
+        assert!(positions.is_sorted(), "{parts}");
+        assert_eq!(parts.matches("Content-Transfer-Encoding: base64").count(), 2);
+        assert_eq!(parts.matches("Content-Disposition: attachment").count(), 2);
     }
 
     #[test]

@@ -19,6 +19,6 @@ mod templates;
 
 pub use mailer::{AttachedFile, MailError, MailSettings, Mailer, Message};
 pub use preview::preview;
-pub use queue::{MailQueue, SEND, reseal, send, send_job, send_with};
+pub use queue::{MAX_ATTACHED_BYTES, MailQueue, SEND, reseal, send, send_job, send_with};
 pub use recipient::{Recipient, safe_name};
 pub use templates::*;

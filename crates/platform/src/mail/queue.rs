@@ -29,8 +29,9 @@ pub struct MailQueue {
     pub files: Files,
 }
 
-/// The largest attachment.
-const MAX_ATTACHMENT_BYTES: usize = 5 * 1024 * 1024;
+/// The most that the attachments of a mail may have together. In Base64 they have a third more, and many mail servers
+/// refuse more than 20 MB.
+pub const MAX_ATTACHED_BYTES: u64 = 10 * 1024 * 1024;
 
 /// Renders a mail and enqueues it. Call it in the transaction of the change that the mail reports.
 pub async fn send(
@@ -39,20 +40,20 @@ pub async fn send(
     to: &Recipient,
     mail: &impl MailTemplate,
 ) -> Result<(), DbError> {
-    send_with(conn, queue, to, mail, None).await
+    send_with(conn, queue, to, mail, &[]).await
 }
 
-/// The same with a stored file.
+/// The same with stored files.
 pub async fn send_with(
     conn: &mut Conn,
     queue: &impl AsRef<MailQueue>,
     to: &Recipient,
     mail: &impl MailTemplate,
-    attachment: Option<Attachment>,
+    attachments: &[Attachment],
 ) -> Result<(), DbError> {
     let queue = queue.as_ref();
     let mut rendered = RenderedMail::new(mail, &queue.branding, to).map_err(DbError::other)?;
-    rendered.attachment = attachment;
+    rendered.attachments = attachments.to_vec();
     let plain = serde_json::to_vec(&rendered).map_err(DbError::other)?;
     let sealed = BASE64.encode(&queue.keys.seal(Purpose::Mail, &plain));
     enqueue(conn, SEND, json!({"sealed": sealed})).await.map(drop)
@@ -68,25 +69,32 @@ pub async fn send_job<A: AsRef<MailQueue>>(context: JobContext<A>, payload: Valu
     let queue = context.app.as_ref();
     let rendered =
         unseal(&queue.keys, &payload).ok_or_else(|| JobError::Permanent("the mail cannot be decrypted".into()))?;
-    let RenderedMail { to, subject, text, html, attachment } = rendered;
-    let attachment = match attachment {
-        Some(attachment) => Some(load(&queue.files, attachment).await?),
-        None => None,
-    };
-    let message = Message { id: context.job.id, to: to.to_string(), subject, text, html, attachment };
+    let RenderedMail { to, subject, text, html, attachments } = rendered;
+    let attachments = load_all(&queue.files, attachments).await?;
+    let message = Message { id: context.job.id, to: to.to_string(), subject, text, html, attachments };
     queue.mailer.deliver(&message, context.clock.now()).await.map_err(|error| {
         if error.is_permanent() { JobError::Permanent(error.to_string()) } else { JobError::Failed(error.to_string()) }
     })
 }
 
-async fn load(files: &Files, attachment: Attachment) -> Result<AttachedFile, JobError> {
+async fn load_all(files: &Files, attachments: Vec<Attachment>) -> Result<Vec<AttachedFile>, JobError> {
+    let (mut loaded, mut left) = (Vec::with_capacity(attachments.len()), MAX_ATTACHED_BYTES);
+    for attachment in attachments {
+        let file = load(files, attachment, left).await?;
+        left = left.saturating_sub(file.bytes.len() as u64);
+        loaded.push(file);
+    }
+    Ok(loaded)
+}
+
+async fn load(files: &Files, attachment: Attachment, max_bytes: u64) -> Result<AttachedFile, JobError> {
     let failed = |error: &dyn std::fmt::Display| JobError::Failed(format!("the attachment cannot be read: {error}"));
     let Attachment { hash, file_name, content_type } = attachment;
     let hash = ContentHash::parse(&hash).ok_or_else(|| JobError::Permanent("the attachment has no hash".into()))?;
     let opened = files.open_read(&hash).await.map_err(|error| failed(&error))?;
     let (size, content) = opened.ok_or_else(|| JobError::Permanent("the attachment was deleted".into()))?;
-    if usize::try_from(size).unwrap_or(usize::MAX) > MAX_ATTACHMENT_BYTES {
-        return Err(JobError::Permanent("the attachment is too large".into()));
+    if size > max_bytes {
+        return Err(JobError::Permanent("the attachments are too large".into()));
     }
     let pieces: Vec<Bytes> = content.try_collect().await.map_err(|error| failed(&error))?;
     Ok(AttachedFile { file_name, content_type, bytes: pieces.concat() })

@@ -8,7 +8,8 @@
 //!
 //! - `terms`, `row`, `state`, `quotes`: a call's terms, its CDR, its states, and its quote before it begins
 //! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour · `usage`: series, margin
-//! - `answered`: calls to be priced by other terms · `carried`: those that an upstream carried
+//! - `answered`: calls to be priced by other terms · `carried`: those that an upstream carried · `called`: what a
+//!   customer called in the last days
 //! - `ended`: the calls that webhook endpoints ask for
 //! - `handlers`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
 //! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
@@ -19,6 +20,7 @@
 mod admin;
 mod amend;
 mod answered;
+mod called;
 mod carried;
 mod ended;
 mod exports;
@@ -44,6 +46,7 @@ pub use amend::{
     ProvisionalCdr, apply as amend, insert as insert_provisional, lock as lock_provisional, purge as purge_provisional,
 };
 pub use answered::{AnsweredCall, each_answered};
+pub use called::{CustomerCalls, DAY_SPAN, DAYS, Days, calls_of};
 pub use carried::{CarriedCall, CarriedCursor, carried_after};
 pub use ended::{
     assign as assign_ended, is_waiting as is_ended_waiting, load as load_ended, purge as purge_ended,

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::announce;
 use super::notice::{self, Step};
 use super::types::{CustomerRatePlan, DEFAULT_NOTICE_DAYS, RatePlanAssign, RatePlanAssignment};
 use super::{CHANGING, note_waiver};
+use crate::price_notices::{self, Audience, ChangeCause};
 use api::answer::Json;
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -140,7 +140,8 @@ async fn apply(tx: &mut Tx<'_>, draft: &Draft) -> Result<Json<CustomerRatePlan>,
     ctx.audit_note("effective_at", Rfc3339(recorded.effective_at).to_string());
     note_waiver(ctx, recorded.waive_reason.as_deref());
     if *is_change {
-        announce::tell(tx, &ctx.app, customer, recorded.effective_at).await?;
+        let period = price_notices::moment(recorded.effective_at);
+        price_notices::announce(tx, ChangeCause::Assignment, Audience::Customer(customer), period).await?;
     }
     Ok(Json(view(tx, customer).await?))
 }

@@ -4,23 +4,23 @@
 //! `effective_at` on and are never changed (`platform::routing::plans`). An increase needs notice: see `notice`.
 //!
 //! - `assign`: `/admin/customers/{id}/rate-plan` · `preview`: the price of a number by a plan · `impact`: what a plan
-//!   would have made of the calls of the last 30 days · `announce`: tells customers
+//!   would have made of the calls of the last 30 days
+//!
+//! Customers are notified by `price_notices`.
 
-mod announce;
 mod assign;
 mod impact;
 mod notice;
 mod preview;
 mod types;
 
-pub use announce::{ANNOUNCE, announce_job};
 pub use assign::{assign, history};
 pub use impact::impact;
 pub use preview::preview;
 
 use std::sync::Arc;
 
-use announce::Announcement;
+use crate::price_notices::{self, Audience, ChangeCause};
 use api::answer::{Created, NoContent, VolatileJson};
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -142,7 +142,8 @@ async fn apply(tx: &mut Tx<'_>, draft: &Draft) -> Result<VolatileJson<RatePlan>,
         ctx.audit_note("effective_at", Rfc3339(recorded.effective_at).to_string());
         note_waiver(ctx, changes.reason.as_deref());
         if before.plan.customers > 0 {
-            Announcement::of_plan(*id, recorded.effective_at).enqueue(tx).await?;
+            let period = price_notices::moment(recorded.effective_at);
+            price_notices::announce(tx, ChangeCause::RatePlan, Audience::Plan(*id), period).await?;
         }
     }
     let after = view(tx, *id).await?;

@@ -1,4 +1,4 @@
-//! The notice of an increase: no price rises before the customers concerned have heard of it for long enough.
+//! The notice of an increase: no price rises before the customers concerned have known of it for long enough.
 //!
 //! A change is compared with what the customers would pay without it, prefix by prefix over the whole tariff: when it
 //! begins, and at every change that was already planned before the notice ends. An increase is any higher price per

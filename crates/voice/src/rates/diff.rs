@@ -12,7 +12,7 @@ use db::DbError;
 use identity::balance::CURRENCY;
 use platform::app::App;
 use platform::routing::plans::CustomerPlan;
-use platform::routing::tariff::{PastTariff, PastTime, PrefixRange};
+use platform::routing::tariff::{PastTime, TwoRanges, TwoTariffs};
 use values::{AccountId, Time, UpstreamId};
 
 pub async fn diff(
@@ -38,53 +38,38 @@ async fn page(
 ) -> Result<(Vec<RateDiffEntry>, Option<RateCursor>), Problem> {
     let in_force = app.tariff.current(&app.db).await?;
     let plans = app.plans.current(&app.db).await?;
-    let pasts = app.db.snapshot((in_force, plans, account, moments), |conn, (in_force, plans, account, (from, to))| {
+    let work = (in_force, plans, account, moments, after);
+    let pasts = app.db.snapshot(work, |conn, (in_force, plans, account, (from, to), after)| {
         Box::pin(async move {
             let (from, to) = (PastTime::known_now(*from), PastTime::known_now(*to));
             let by = (plans.at(conn, *account, from).await?, plans.at(conn, *account, to).await?);
-            let tariffs = (PastTariff::at(conn, from, in_force).await?, PastTariff::at(conn, to, in_force).await?);
-            Ok::<_, DbError>((tariffs, by))
+            Ok::<_, DbError>((TwoTariffs::at(conn, (from, to), in_force, *after).await?, by))
         })
     });
-    let ((old, new), by) = pasts.await?;
-    let at = (old.at, new.at);
-    let (mut entries, mut from) = (Vec::new(), after);
-    loop {
+    let (mut tariffs, by) = pasts.await?;
+    let mut entries = Vec::new();
+    while let Some(ranges) = tariffs.next(&app.db).await? {
         // One more than the page holds gives the cursor of the next page.
-        let missing = limit + 1 - entries.len();
-        let stretches = app.db.report((old.clone(), new.clone(), from), |conn, (old, new, from)| {
-            Box::pin(async move {
-                Ok::<_, DbError>((old.read_range(conn, *from).await?, new.read_range(conn, *from).await?))
-            })
-        });
-        let (before, after) = stretches.await?;
-        let end = [before.end, after.end].into_iter().flatten().min();
-        let by = by.clone();
-        let work = move || differences((&before, &after), at, by, (from, end), missing);
-        entries.extend(run_blocking(work).await?);
+        let (missing, by) = (limit + 1 - entries.len(), by.clone());
+        entries.extend(run_blocking(move || differences(&ranges, by, missing)).await?);
         if entries.len() > limit {
             let next = entries.pop().map(|(prefix, _)| RateCursor(prefix));
             return Ok((entries.into_iter().map(|(_, entry)| entry).collect(), next));
         }
-        match end {
-            Some(end) => from = end,
-            None => return Ok((entries.into_iter().map(|(_, entry)| entry).collect(), None)),
-        }
     }
+    Ok((entries.into_iter().map(|(_, entry)| entry).collect(), None))
 }
 
 fn differences(
-    (before, after): (&PrefixRange, &PrefixRange),
-    at: (rating::UnixMillis, rating::UnixMillis),
+    ranges: &TwoRanges,
     by: (Option<CustomerPlan>, Option<CustomerPlan>),
-    (from, end): (Prefix, Option<Prefix>),
     limit: usize,
 ) -> Result<Vec<(Prefix, RateDiffEntry)>, Problem> {
-    let old = before.prices(CURRENCY)?.with_plan(by.0.map(|plan| plan.plan));
-    let new = after.prices(CURRENCY)?.with_plan(by.1.map(|plan| plan.plan));
-    let within = |sell: &SellRate<'_, UpstreamId>| end.is_none_or(|end| sell.prefix < end);
-    let old = old.tariff.sell_rates(from, at.0).take_while(within);
-    let new = new.tariff.sell_rates(from, at.1).take_while(within);
+    let (old, new) = ranges.prices(CURRENCY)?;
+    let (old, new) = (old.with_plan(by.0.map(|plan| plan.plan)), new.with_plan(by.1.map(|plan| plan.plan)));
+    let within = |sell: &SellRate<'_, UpstreamId>| ranges.has(sell.prefix);
+    let old = old.tariff.sell_rates(ranges.from, ranges.at().0).take_while(within);
+    let new = new.tariff.sell_rates(ranges.from, ranges.at().1).take_while(within);
     let minute = |sell: &Option<SellRate<'_, UpstreamId>>| {
         sell.as_ref().map(|sell| money(sell.rate().nanos_per_minute(), CURRENCY))
     };

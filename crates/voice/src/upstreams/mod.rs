@@ -16,6 +16,7 @@ pub use store::{UpstreamRow, all, find, list_due, lock, save, update_health};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::price_notices::{self, Audience, ChangeCause};
 use api::answer::{Created, Json, NoContent};
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx};
@@ -117,7 +118,11 @@ pub async fn update(
             save(tx, &upstream).await?;
             upstreams::bump_version(tx).await?;
             if upstream.terms() != before.terms() {
-                tariff::record_terms(tx, &upstream.terms()).await?;
+                let change = tariff::record_terms(tx, &upstream.terms()).await?;
+                if upstream.deck_id.is_some() {
+                    let period = price_notices::moment(change.at);
+                    price_notices::announce(tx, ChangeCause::Upstream, Audience::Everyone, period).await?;
+                }
             }
             Ok(Json(upstream.into()))
         })

@@ -255,6 +255,7 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
         .iter()
         .chain(onboarding::STRANGERS)
         .chain(money::STRANGERS)
+        .chain(rates::STRANGERS)
         .chain(payments::STRANGERS)
         .chain(billing::STRANGERS)
         .chain(voice::STRANGERS)

@@ -6,9 +6,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use values::Role;
 
-use super::examples::{Preparation, Request, bodiless, request};
+use super::examples::{Preparation, Request, Stranger, bodiless, request};
 use crate::world::World;
-use crate::world::fixtures::rate_plans::{create_plan, fixed_rule, plan_body};
+use crate::world::client::Client;
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::rate_plans::{assign_plan, create_plan, fixed_rule, plan_body};
 use crate::world::fixtures::rates::{DECK, import_deck};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 use crate::world::fixtures::{fresh_email, key};
@@ -102,6 +104,14 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("GET", "/rates/diff", |world| Box::pin(async move {
         priced(world, Role::Customer, "/rates/diff?from=2026-01-01T00:00:00Z&to=2030-01-01T00:00:00Z").await
     })),
+    ("GET", "/price-notices/{id}", |world| Box::pin(async move {
+        let (customer, notice) = with_notice(world).await;
+        bodiless(customer, &notice)
+    })),
+    ("GET", "/price-notices/{id}/file", |world| Box::pin(async move {
+        let (customer, notice) = with_notice(world).await;
+        bodiless(customer, &format!("{notice}/file"))
+    })),
     ("GET", "/admin/search", |world| Box::pin(async move {
         bodiless(world.minted(Role::Support).await, "/admin/search?q=customer")
     })),
@@ -138,6 +148,23 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         request(admin, &format!("/admin/customers/{customer}/rate-plan"), json!({"rate_plan_id": plan}))
     })),
 ];
+
+#[rustfmt::skip]
+pub const STRANGERS: &[(&str, Stranger)] = &[
+    ("/price-notices/{id}", |world| Box::pin(async move { with_notice(world).await.1 })),
+    ("/price-notices/{id}/file", |world| Box::pin(async move { format!("{}/file", with_notice(world).await.1) })),
+];
+
+/// A customer and the path of a price notice of its own.
+async fn with_notice(world: &World) -> (Client, String) {
+    let admin = priced(world, Role::Admin, "").await.caller;
+    let customer = world.customer(&fresh_email()).await;
+    let plan = create_plan(&admin, json!({"markup_pct": -50})).await;
+    assign_plan(&admin, &customer.account_id, Some(&plan), json!({})).await.ok();
+    world.settle().await;
+    let notices = customer.get("/price-notices").await.ok();
+    (customer.into_client(), format!("/price-notices/{}", notices["data"][0]["id"].as_str().unwrap()))
+}
 
 async fn of_plan(world: &World, rest: &str) -> Request {
     let admin = world.minted(Role::Admin).await;

@@ -46,7 +46,7 @@ for path in sorted(glob.glob(sys.argv[1] + "/*.eml")):
     assert bodies.get_content_type() == "multipart/alternative" and not mail.defects, path
     text, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
     mails.append({"to": mail["to"], "subject": mail["subject"], "headers": mail.keys(), "text": text, "html": html,
-        "files": [{"name": f.get_filename(), "kind": f.get_content_type(), "bytes": list(f.get_content())} for f in files]})
+        "files": [{"name": f.get_filename(), "kind": f.get_content_type(), "bytes": list(f.get_payload(decode=True))} for f in files]})
 print(json.dumps(mails))
 "#;
 

@@ -18,7 +18,7 @@ use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
 use platform::mail::{self, Attachment, MailTemplate, Recipient};
-use values::{AccountId, UserId, text_enum};
+use values::{AccountId, Email, UserId, text_enum};
 
 text_enum! {
     /// Code of a notification that also goes by mail.
@@ -113,23 +113,24 @@ pub async fn send_mail(
     code: NotificationCode,
     mail: &(impl MailTemplate + Sync),
 ) -> Result<(), DbError> {
-    send_mail_with(conn, app, account, code, mail, None).await
+    send_mail_with(conn, app, account, code, mail, &[]).await.map(drop)
 }
 
-/// The same with a file.
+/// The same with files; returns who gets it.
 pub async fn send_mail_with(
     conn: &mut Conn,
     app: &App,
     account: AccountId,
     code: NotificationCode,
     mail: &(impl MailTemplate + Sync),
-    attachment: Option<&Attachment>,
-) -> Result<(), DbError> {
+    attachments: &[Attachment],
+) -> Result<Vec<Email>, DbError> {
     let code = MailedCode::of(code).ok_or_else(|| DbError::other(format!("{code} has no preference")))?;
-    for to in recipients(conn, account, code).await? {
-        mail::send_with(conn, app, &to, mail, attachment.cloned()).await?;
+    let recipients = recipients(conn, account, code).await?;
+    for to in &recipients {
+        mail::send_with(conn, app, to, mail, attachments).await?;
     }
-    Ok(())
+    Ok(recipients.into_iter().map(|to| to.email).collect())
 }
 
 async fn recipients(conn: &mut Conn, account: AccountId, code: MailedCode) -> Result<Vec<Recipient>, DbError> {

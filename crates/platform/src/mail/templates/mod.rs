@@ -46,6 +46,14 @@ pub enum DocumentSet {
     NumberOrder,
 }
 
+/// What the calls of a customer to a destination cost before and after a price change.
+pub struct PriceLine {
+    pub destination: String,
+    pub before: Money,
+    /// Absent if the destination is not sold any more.
+    pub after: Option<Money>,
+}
+
 /// What became of a disputed payment.
 #[derive(Clone, Copy)]
 pub enum DisputeStage {
@@ -367,11 +375,38 @@ mails! {
     subject |mail, _| format!("Invoice {}", mail.number);
     sample |_| InvoiceIssued { number: "2026-000123".into(), total: euros(36_310), due_date: "2026-12-15".into() };
 
-    /// Sell rates change.
-    RatesChanged { from: ReadableTime, to: ReadableTime }
+    /// Prices of a customer change; the changes are attached, unless there are too many.
+    RatesChanged {
+        from: ReadableTime,
+        to: ReadableTime,
+        increased: i64,
+        decreased: i64,
+        added: i64,
+        removed: i64,
+        calls: i64,
+        before: Money,
+        after: Money,
+        lines: Vec<PriceLine>,
+        files: usize,
+    }
     templates "en/rates_changed.html", "en/rates_changed.txt";
     subject |_, _| "Our rates change".into();
-    sample |_| RatesChanged { from: SAMPLE_TIME, to: SAMPLE_TIME };
+    sample |_| RatesChanged {
+        from: SAMPLE_TIME,
+        to: SAMPLE_TIME,
+        increased: 124,
+        decreased: 1_310,
+        added: 2,
+        removed: 0,
+        calls: 48_210,
+        before: euros(104_120),
+        after: euros(98_770),
+        lines: vec![
+            PriceLine { destination: "Germany, mobile".into(), before: euros(61_200), after: Some(euros(54_410)) },
+            PriceLine { destination: "Inmarsat".into(), before: euros(1_200), after: None },
+        ],
+        files: 2,
+    };
 
     /// A webhook endpoint asked for no more events, or failed for too long. Its URL is shown without a scheme, as text.
     WebhookDisabled { endpoint: String, is_gone: bool }

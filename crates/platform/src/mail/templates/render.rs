@@ -37,8 +37,8 @@ pub struct RenderedMail {
     pub subject: String,
     pub text: String,
     pub html: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attachment: Option<Attachment>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
 }
 
 /// A stored file that goes with a mail.
@@ -55,7 +55,7 @@ impl RenderedMail {
         let subject = mail.subject(brand);
         let text = wrap(&mail.text(brand, to, &subject)?);
         let html = mail.html(brand, to, &subject)?;
-        Ok(RenderedMail { to: to.email.clone(), subject, text, html, attachment: None })
+        Ok(RenderedMail { to: to.email.clone(), subject, text, html, attachments: Vec::new() })
     }
 }
 

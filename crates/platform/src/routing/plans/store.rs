@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::NAME;
 use super::rules::{PlanBase, RateRule};
 use crate::routing::cache::{self, Change};
-use db::{Conn, DbError, insert, params, row, sql, table_row};
+use db::{Conn, DbError, FromRow, insert, params, row, sql, table_row};
 use values::{AccountId, List, PlanMarkup, RatePlanId, RatePlanVersionId, Text, Time};
 
 /// Assignments of one customer and versions of its plans that are read; far more than there are.
@@ -393,7 +393,6 @@ pub async fn versions_of(conn: &mut Conn, plan: RatePlanId) -> Result<Vec<Versio
 
 /// The assignments of all customers that are not over at a time, in order.
 pub async fn assignments_since(conn: &mut Conn, at: Time) -> Result<Vec<Assignment>, DbError> {
-    let mut assignments = Vec::new();
     let sql = sql!(
         "SELECT ",
         Assignment::COLS,
@@ -402,17 +401,11 @@ pub async fn assignments_since(conn: &mut Conn, at: Time) -> Result<Vec<Assignme
               WHERE later.account_id = a.account_id AND later.number > a.number AND later.effective_at <= $1)
           ORDER BY account_id, number"
     );
-    conn.each(sql, params![at], |assignment| {
-        assignments.push(assignment);
-        Ok(())
-    })
-    .await?;
-    Ok(assignments)
+    collect(conn, sql, at).await
 }
 
 /// The versions of all plans that are not over at a time, in order.
 pub async fn versions_since(conn: &mut Conn, at: Time) -> Result<Vec<VersionTimes>, DbError> {
-    let mut versions = Vec::new();
     let sql = sql!(
         "SELECT ",
         VersionTimes::COLS,
@@ -421,10 +414,16 @@ pub async fn versions_since(conn: &mut Conn, at: Time) -> Result<Vec<VersionTime
               WHERE later.rate_plan_id = v.rate_plan_id AND later.number > v.number AND later.effective_at <= $1)
           ORDER BY rate_plan_id, number"
     );
-    conn.each(sql, params![at], |version| {
-        versions.push(version);
+    collect(conn, sql, at).await
+}
+
+/// Every row, since a node knows the plans of all customers.
+async fn collect<T: FromRow + Send>(conn: &mut Conn, sql: &'static str, at: Time) -> Result<Vec<T>, DbError> {
+    let mut rows = Vec::new();
+    conn.each(sql, params![at], |row| {
+        rows.push(row);
         Ok(())
     })
     .await?;
-    Ok(versions)
+    Ok(rows)
 }

@@ -13,7 +13,7 @@
 mod past;
 mod store;
 
-pub use past::{PastSource, PastTariff, PrefixRange};
+pub use past::{PastSource, PastTariff, PrefixRange, TwoRanges, TwoTariffs};
 pub use store::{
     Fx, NewLeaf, PastTime, Terms, activate_deck, changes_after, decks_between, delete_terms, delete_unfinished_deck,
     insert_deck, insert_leaves, lock, record_fx, record_terms,

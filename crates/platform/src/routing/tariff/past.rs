@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::store::{self, Fx, FxHistory, PastTime, Terms};
 use super::{Prices, Tariff, TariffUpstream, UpstreamStatus, prices};
-use db::{Conn, DbError};
+use db::{Conn, Db, DbError};
 use values::{Currency, UpstreamId};
 
 /// Leaves of a deck in one range.
@@ -54,6 +54,23 @@ struct RangeUpstream {
 enum Part {
     Whole(Arc<Deck>),
     Leaves(DeckTimes, Vec<StoredLeaf>),
+}
+
+/// The tariffs of two times, read side by side in ranges of prefixes.
+pub struct TwoTariffs {
+    old: PastTariff,
+    new: PastTariff,
+    /// Where the next range begins; `None` after the last one.
+    next: Option<Prefix>,
+}
+
+/// The same prefixes at two times.
+pub struct TwoRanges {
+    pub from: Prefix,
+    /// The first prefix after them; `None` if they reach the last prefix.
+    pub end: Option<Prefix>,
+    pub old: PrefixRange,
+    pub new: PrefixRange,
 }
 
 /// What a past rate of an upstream follows from.
@@ -99,6 +116,51 @@ impl PastTariff {
             upstreams.push(RangeUpstream { terms: terms.clone(), deck, latest });
         }
         Ok(PrefixRange { end, from, at: self.at, fx: self.fx.clone(), upstreams })
+    }
+}
+
+impl TwoTariffs {
+    /// The tariffs of two times, from a prefix on. `in_force` has the decks that need not be read.
+    pub async fn at(
+        conn: &mut Conn,
+        (old, new): (PastTime, PastTime),
+        in_force: &Tariff,
+        from: Prefix,
+    ) -> Result<TwoTariffs, DbError> {
+        let old = PastTariff::at(conn, old, in_force).await?;
+        let new = PastTariff::at(conn, new, in_force).await?;
+        Ok(TwoTariffs { old, new, next: Some(from) })
+    }
+
+    /// Reads the next range; `None` after the last one.
+    pub async fn next(&mut self, db: &Db) -> Result<Option<TwoRanges>, DbError> {
+        let Some(from) = self.next.take() else { return Ok(None) };
+        let both = db.report((self.old.clone(), self.new.clone(), from), |conn, (old, new, from)| {
+            Box::pin(async move {
+                Ok::<_, DbError>((old.read_range(conn, *from).await?, new.read_range(conn, *from).await?))
+            })
+        });
+        let (old, new) = both.await?;
+        let end = [old.end, new.end].into_iter().flatten().min();
+        self.next = end;
+        Ok(Some(TwoRanges { from, end, old, new }))
+    }
+}
+
+impl TwoRanges {
+    /// The prices of both times in a currency. It takes long: run it on a blocking thread.
+    pub fn prices(&self, currency: Currency) -> Result<(Prices, Prices), DbError> {
+        Ok((self.old.prices(currency)?, self.new.prices(currency)?))
+    }
+
+    /// Both times.
+    pub fn at(&self) -> (UnixMillis, UnixMillis) {
+        (self.old.at, self.new.at)
+    }
+
+    /// Whether a prefix from `from` on is in the range.
+    pub fn has(&self, prefix: Prefix) -> bool {
+        self.end.is_none_or(|end| prefix < end)
     }
 }
 

@@ -7,9 +7,10 @@
 //!
 //! - `build`: from a file to the leaves of a deck · `pull`: from a URL to a file · `sheets`: how files are laid out
 //! - `run`: the job · `impact`: what an import changes · `hold`: imports that wait for a decision
-//! - `announce`: notifies customers · `types`, `store`: the imports
+//! - `types`, `store`: the imports
+//!
+//! Customers are notified by `price_notices`.
 
-mod announce;
 mod build;
 mod hold;
 mod impact;
@@ -19,7 +20,6 @@ mod sheets;
 mod store;
 mod types;
 
-pub use announce::{ANNOUNCE, announce_job};
 pub use hold::{apply, reject, save_policy, show_policy};
 pub use impact::show as show_impact;
 pub use pull::{PULL_DUE, pull_due_job};

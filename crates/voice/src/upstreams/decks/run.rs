@@ -14,7 +14,6 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::announce::Announcement;
 use super::build::{BuildError, Building, BuiltDeck, Plan, build};
 use super::impact::{Impact, Traffic};
 use super::pull::{Pulled, pull};
@@ -23,6 +22,7 @@ use super::store::{self, ImportRow, Outcome};
 use super::types::{DeckImportId, DeckImportStatus};
 use super::{enqueue, hold};
 use crate::cdrs;
+use crate::price_notices::{self, Audience, ChangeCause};
 use crate::upstreams::{self, UpstreamRow};
 use db::{Conn, DbError, Entropy};
 use platform::app::App;
@@ -254,7 +254,8 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
             if end.outcome.changes_prices() && upstream.status == UpstreamStatus::Active {
                 let change = change.at.millis();
                 let (from, to) = (deck.counts_from.unwrap_or(change) - 1, deck.settled.max(change));
-                Announcement { from, to, after: None }.enqueue(conn).await?;
+                let period = (Time::from_millis(from), Time::from_millis(to));
+                price_notices::announce(conn, ChangeCause::Deck, Audience::Everyone, period).await?;
             }
         }
         None => delete_unfinished(conn, import.id, import.upstream_id).await?,

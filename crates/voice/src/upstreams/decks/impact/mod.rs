@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::store as imports;
 use super::types::DeckImportId;
+use crate::cdrs::{DAYS, Days, calls_of};
 use crate::upstreams::UpstreamRow;
 use api::answer::Json;
 use api::context::ReadCtx;
@@ -26,13 +27,10 @@ use identity::balance::CURRENCY;
 use identity::names::Names;
 use platform::app::App;
 use rules::{CustomerChange, DestinationChange};
-use store::{Days, RouteCalls};
+use store::RouteCalls;
 use types::DeckImpact;
 use values::{Time, UpstreamId};
 
-/// Days whose calls count.
-pub const DAYS: i64 = 30;
-const HOUR_MILLIS: i64 = 3_600_000;
 /// Destinations and customers that are kept, those with the largest change first.
 const MAX_KEPT: usize = 100;
 /// Customers that are read at once.
@@ -70,8 +68,7 @@ pub struct Traffic {
 impl Traffic {
     /// Calls of the 30 UTC days before today.
     pub async fn load(app: &App, upstream: UpstreamId, now: Time) -> Result<Traffic, DbError> {
-        let today = now.millis().div_euclid(24 * HOUR_MILLIS) * 24;
-        let days = Days { start: today - DAYS * 24, end: today };
+        let days = Days::before(now);
         let routes = app.db.report((upstream, days), |conn, (upstream, days)| {
             Box::pin(async move { store::routes(conn, *upstream, *days).await })
         });
@@ -144,7 +141,7 @@ async fn customers_below_cost(
                 let customers = store::customers(conn, *days, *after, BATCH).await?;
                 let mut below = Vec::new();
                 for (customer,) in &customers {
-                    let calls = store::calls_of(conn, *customer, *days).await?;
+                    let calls = calls_of(conn, *customer, *days).await?;
                     below.extend(rules::customer_below_cost(*customer, &calls, dearer));
                 }
                 Ok::<_, DbError>((customers, below))

@@ -10,7 +10,8 @@ use rating::{Deck, Prefix, Tariff, UnixMillis};
 use serde::{Deserialize, Serialize};
 use values::{AccountId, UpstreamId};
 
-use super::store::{CustomerCalls, RouteCalls};
+use super::store::RouteCalls;
+use crate::cdrs::CustomerCalls;
 
 /// Country and name.
 pub type Destination = (String, String);
@@ -182,7 +183,10 @@ mod tests {
             .into_iter()
             .map(|change| ((change.country.clone(), change.destination_name.clone()), change))
             .collect();
-        let of = |charge, cost| CustomerCalls { country: "NL".into(), destination_name: "Fixed".into(), charge, cost };
+        let of = |charge, cost| {
+            let (country, destination_name) = ("NL".into(), "Fixed".into());
+            CustomerCalls { country, destination_name, answered: 1, seconds: 60, charge, cost }
+        };
         let customer = AccountId::new(uuid::Uuid::from_u128(2));
         // The upstream took half of the calls, so the cost of all rises by half.
         let below = customer_below_cost(customer, &[of(149, 100)], &changes).unwrap();

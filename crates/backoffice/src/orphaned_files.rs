@@ -30,7 +30,7 @@ const BATCH: usize = 500;
 type IsReferenced = for<'c> fn(&'c mut Conn, &'c ContentHash) -> BoxFuture<'c, Result<bool, DbError>>;
 
 /// Every feature whose rows reference files.
-const REFERENCES: [IsReferenced; 8] = [
+const REFERENCES: [IsReferenced; 9] = [
     |conn, hash| Box::pin(audit::names_file(conn, hash)),
     |conn, hash| Box::pin(cdrs::names_file(conn, hash)),
     |conn, hash| Box::pin(compliance::names_file(conn, hash)),

@@ -9,7 +9,6 @@ use values::Role;
 use super::examples::{Preparation, Request, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::Client;
-use crate::world::fixtures::fresh_email;
 use crate::world::fixtures::rate_plans::{assign_plan, create_plan, fixed_rule, plan_body};
 use crate::world::fixtures::rates::{DECK, import_deck};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};

@@ -67,11 +67,12 @@ const rulesOf = ({ order, asr, acd, pdd, attempts }: PolicyDraft) => ({
 });
 
 function bodyOf(of: Policies, before: Policy | undefined, draft: PolicyDraft | undefined) {
-  if (draft && isDefault(before)) return { ...of, default: rulesOf(draft) };
-  const { kind, value } = draft ?? {};
-  const after = draft && { prefix: kind === 'prefix' ? value : null, destination_name: kind === 'prefix' ? null : value, rules: rulesOf(draft) };
   const others = of.destinations.filter((one) => !before || keyOf(one) !== keyOf(before));
-  return { ...of, destinations: after ? [...others, after] : others };
+  if (!draft) return { ...of, destinations: others };
+  const rules = rulesOf(draft);
+  if (isDefault(before)) return { ...of, default: rules };
+  const [prefix, destination_name] = draft.kind === 'prefix' ? [draft.value, null] : [null, draft.value];
+  return { ...of, destinations: [...others, { prefix, destination_name, rules }] };
 }
 
 const isStale = (error: unknown) => error instanceof ProblemError && error.status === 412;

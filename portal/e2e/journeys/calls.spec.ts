@@ -60,6 +60,7 @@ test('a call that cost nothing can be asked about in a ticket', async ({ page, r
 test('a disputed charge becomes a ticket, the team credits it, and it is in the ledger @phone @dark', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [cdr] = (await customer.get('/cdrs?status=answered&leg=termination&limit=1')).data;
+  const { charge } = (await customer.get(`/cdrs/${cdr.id}`)).price;
   await signInAs(page, people.live, `/calls/${cdr.id}`);
   await page.getByRole('dialog', { name: 'Call' }).getByRole('button', { name: 'Dispute this call' }).click();
   const dialog = page.getByRole('dialog', { name: 'Dispute the charge of this call' });
@@ -75,6 +76,7 @@ test('a disputed charge becomes a ticket, the team credits it, and it is in the 
   await page.getByRole('region', { name: 'Call disputes' }).getByRole('row').nth(1).click();
   await expect(page.getByText('Nobody answered, there was only silence.')).toBeVisible();
   await page.getByLabel('Credit', { exact: false }).first().check();
+  await expect(page.getByText(`Leave it empty to credit the whole charge, €${charge.amount}.`)).toBeVisible();
   await page.getByLabel('Note to the customer').fill('The upstream answered too early.');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Credit the call' }).click();
@@ -84,7 +86,6 @@ test('a disputed charge becomes a ticket, the team credits it, and it is in the 
   await expect(page.getByRole('region', { name: 'Call disputes' }).getByRole('row').nth(1)).toContainText('Credited');
   await expectAccessible(page);
 
-  const { charge } = (await customer.get(`/cdrs/${cdr.id}`)).price;
   await page.goto('/billing?kind=call_credit');
   const line = page.getByRole('region', { name: 'Ledger entries' }).getByRole('row').nth(1);
   await expect(line).toContainText('Call credit');

@@ -5,7 +5,7 @@ export const words = {
   back: 'Support',
   status: 'Status',
   all: 'All statuses',
-  statuses: { open: 'Waiting for the team', credited: 'Credited', rejected: 'Rejected' },
+  statuses: { open: 'Waiting', credited: 'Credited', rejected: 'Rejected' },
   columns: { call: 'Call to', started: 'Started', charge: 'Charge', credited: 'Credited', status: 'Status', opened: 'Opened' },
   empty: { title: 'No disputes', text: 'Open a call and choose “Dispute this call” if its charge looks wrong.', href: '/calls', label: 'Show calls' },
   emptyFiltered: { title: 'No dispute has this status', text: 'Choose another status.' },

@@ -87,7 +87,7 @@ export const words = {
   },
   deck: {
     title: 'Import a rate deck',
-    hint: 'A rate sheet as the upstream sends it, CSV or XLSX. It is previewed and tried before anything changes.',
+    hint: 'A rate sheet is previewed and tried before anything changes.',
     mode: 'Prefixes that the file does not name',
     replace: 'End',
     replaceHint: 'The file is the whole deck.',

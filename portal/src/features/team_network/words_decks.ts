@@ -5,8 +5,8 @@ export const preview = {
   layouts: {
     own_header: 'The file has our own header, so it needs no mapping.',
     saved: 'The file is read by the saved sheet mapping.',
-    given: 'The file is read by the mapping below, which is not saved.',
-    detected: 'The mapping below is suggested by the header of the file and not saved. Check the rows, above all the dates: 01/02/2030 fits two formats.',
+    given: 'The file is read by your mapping, which is not saved.',
+    detected: 'The columns were recognized by their headers. Check the rows, above all the dates: 01/02/2030 fits two formats. The mapping is not saved.',
   },
   none: 'No row of the file has the headers that are needed. Name them in the mapping.',
   sheet: 'Sheet',
@@ -147,8 +147,10 @@ export const impact = {
   riseHint: (prefix: string, from: string, to: string) => `+${prefix}: ${from} → ${to}`,
   fromZero: 'from zero',
   destinations: 'Destinations',
+  destinationsLabel: 'Destinations by what they cost',
   destinationsHint: 'Sums of the 30 days; those below cost first, then by the size of the change.',
   customersTitle: 'Customers that would be sold below cost',
+  customersLabel: 'Customers by their loss',
   customersHint: 'Sums of the 30 days, only of destinations below cost.',
   columns: {
     destination: 'Destination',
@@ -159,9 +161,8 @@ export const impact = {
     cost: 'Cost',
     newCost: 'New cost',
     margin: 'New margin',
-    state: 'State',
   },
   isBelow: 'Below cost',
-  isCovered: 'Covered',
+  whole: (n: number) => `Show all ${n}`,
   noRate: 'No rate',
 } as const;

@@ -36,7 +36,7 @@ impl<'a> Page<'a> {
         html.raw("<section class=\"chapter\"><h2 id=\"problems\">Problems</h2>");
         html.raw("<p>The body of every error (problem details, RFC 7807). Branch on <code>type</code>: it is ");
         html.raw("<code>urn:service:voice:problem:</code> and the code.</p>");
-        for (of, codes) in self.common.codes.groups() {
+        for (of, codes) in self.repeated.codes.groups() {
             html.raw("<p>");
             operations_with(html, *of);
             html.raw(" can also respond with ");
@@ -58,7 +58,7 @@ impl<'a> Page<'a> {
 
     pub fn common_parameters(&self, html: &mut Html) {
         html.raw("<section class=\"chapter\"><h2 id=\"parameters\">Common parameters</h2><dl>");
-        for ((place, name), parameter) in &self.common.parameters {
+        for ((place, name), parameter) in &self.repeated.parameters {
             html.raw("<dt id=\"parameter-").text(&anchor(name)).raw("\">").content(name).raw("</dt><dd>");
             self.about(html, &self.parameter(parameter));
             html.raw(" <span class=\"quiet\">").content(place).raw("</span></dd>");
@@ -68,7 +68,7 @@ impl<'a> Page<'a> {
 
     pub fn headers(&self, html: &mut Html) {
         html.raw("<section class=\"chapter\"><h2 id=\"headers\">Response headers</h2>");
-        for (of, names) in self.common.headers.groups() {
+        for (of, names) in self.repeated.headers.groups() {
             html.raw("<p>");
             operations_with(html, *of);
             html.raw(" can respond with ");

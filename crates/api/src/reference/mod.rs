@@ -5,14 +5,14 @@
 //! tag. Each operation shows who may call it, its parameters, body, responses and problem codes, and the request as curl,
 //! TypeScript and Python. Chapters about problems, common parameters, headers and shared types follow.
 //!
-//! `operation` reads operations, `schema` and `bounds` their schemas; `common` finds what many operations share;
+//! `operation` reads operations, `schema` and `bounds` their schemas; `repeated` finds what many operations share;
 //! `request` makes the sample request and `code` writes it; `section` renders an operation, `chapters` what follows them.
 
 mod bounds;
 mod chapters;
 mod code;
-mod common;
 mod operation;
+mod repeated;
 mod request;
 pub(crate) mod schema;
 mod section;
@@ -24,8 +24,8 @@ use serde_json::Value;
 
 use super::headers::inline_source;
 use super::html::{Html, anchor};
-use common::Common;
 use operation::Operation;
+use repeated::Repeated;
 use schema::{Document, text};
 
 const STYLE: &str = include_str!("style.css");
@@ -53,7 +53,7 @@ struct Page<'a> {
     shown_by: BTreeMap<&'a str, String>,
     /// Problem codes that are explained.
     codes: BTreeSet<&'a str>,
-    common: Common<'a>,
+    repeated: Repeated<'a>,
 }
 
 impl Page<'_> {
@@ -80,7 +80,7 @@ pub fn render(openapi: &Value) -> String {
         shown_by: document.shown_by(in_order, &shared),
         shared,
         codes: chapters::problem_codes(document),
-        common: Common::of(document, &operations),
+        repeated: Repeated::of(document, &operations),
     };
     let info = openapi.get("info").unwrap_or(&Value::Null);
     let title = text(info, "title").unwrap_or("API");

@@ -58,7 +58,7 @@ impl<'a> Page<'a> {
         for (place, title) in [("path", "Path"), ("query", "Query"), ("header", "Headers"), ("cookie", "Cookies")] {
             let parameters = operation.parameters(self.document).into_iter();
             let here = parameters.filter(|parameter| text(parameter, "in") == Some(place));
-            let (common, own): (Vec<_>, Vec<_>) = here.partition(|parameter| self.common.has_parameter(parameter));
+            let (common, own): (Vec<_>, Vec<_>) = here.partition(|parameter| self.repeated.has_parameter(parameter));
             if !common.is_empty() || !own.is_empty() {
                 html.raw("<h4>").content(title).raw("</h4>");
                 self.fields(html, &own.into_iter().map(|parameter| self.parameter(parameter)).collect::<Vec<_>>());
@@ -95,10 +95,10 @@ impl<'a> Page<'a> {
     fn problem_responses(&self, html: &mut Html, problems: &[(&str, Body<'a>)], traits: &BTreeSet<Trait<'a>>) {
         let own = problems.iter().map(|(status, body)| {
             let codes = list(body.node, "x-problem-codes").iter().filter_map(Value::as_str);
-            (*status, codes.filter(|code| !self.common.codes.has(traits, code)).collect::<Vec<_>>())
+            (*status, codes.filter(|code| !self.repeated.codes.has(traits, code)).collect::<Vec<_>>())
         });
         let own: Vec<_> = own.filter(|(_, codes)| !codes.is_empty()).collect();
-        let has_common = !self.common.codes.is_empty();
+        let has_common = !self.repeated.codes.is_empty();
         if own.is_empty() {
             html.raw(if has_common {
                 "<p class=\"response\"><a href=\"#problems\">Common problems</a></p>"
@@ -137,7 +137,7 @@ impl<'a> Page<'a> {
 
     fn response_headers(&self, html: &mut Html, response: &'a Value, traits: &BTreeSet<Trait<'a>>) {
         let headers = response.get("headers").and_then(Value::as_object).into_iter().flatten();
-        let headers: Vec<_> = headers.filter(|(name, _)| !self.common.headers.has(traits, name)).collect();
+        let headers: Vec<_> = headers.filter(|(name, _)| !self.repeated.headers.has(traits, name)).collect();
         if headers.is_empty() {
             return;
         }

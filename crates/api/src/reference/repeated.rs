@@ -10,7 +10,7 @@ use super::schema::{Document, text};
 /// Fewer operations than this have nothing in common that is worth a chapter.
 const MANY: usize = 20;
 
-pub struct Common<'a> {
+pub struct Repeated<'a> {
     pub codes: ByTrait<'a>,
     /// The headers of successes.
     pub headers: ByTrait<'a>,
@@ -21,7 +21,7 @@ pub struct Common<'a> {
 /// What operations with a trait have in common, without what they have by the traits before it.
 pub struct ByTrait<'a>(BTreeMap<Trait<'a>, BTreeSet<&'a str>>);
 
-impl<'a> Common<'a> {
+impl<'a> Repeated<'a> {
     pub fn of(document: Document<'a>, operations: &[Operation<'a>]) -> Self {
         let by_trait = |names: fn(&Operation<'a>, Document<'a>) -> BTreeSet<&'a str>| {
             ByTrait::of(operations.iter().map(|it| (it.traits(document), names(it, document))).collect())

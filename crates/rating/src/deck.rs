@@ -139,19 +139,44 @@ impl Deck {
 
     /// Longest-prefix match: the longest prefix of `number` with an offer in force at `at`.
     pub fn find(&self, number: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
-        let mut last = self.count_up_to(number).checked_sub(1)?;
-        loop {
-            let prefix = *self.prefixes.get(last)?;
-            if prefix.covers(number)
-                && let Some(listing) = self.in_force(prefix, last, at)
-            {
-                return Some(listing);
+        self.covering(number).find_map(|(prefix, last)| self.in_force(prefix, last, at))
+    }
+
+    /// The prefixes of a number that have entries, longest first, each with the index of its last entry.
+    pub(crate) fn covering(&self, number: Prefix) -> impl Iterator<Item = (Prefix, usize)> {
+        let mut next = self.count_up_to(number).checked_sub(1);
+        std::iter::from_fn(move || {
+            loop {
+                let last = next?;
+                let prefix = *self.prefixes.get(last)?;
+                next = match *self.parents.get(last)? {
+                    NO_PARENT => None,
+                    parent => Some(parent as usize),
+                };
+                if prefix.covers(number) {
+                    return Some((prefix, last));
+                }
             }
-            last = match *self.parents.get(last)? {
-                NO_PARENT => return None,
-                parent => parent as usize,
-            };
-        }
+        })
+    }
+
+    /// The times of the last entries of the prefixes of a number.
+    pub(crate) fn last_times(&self, number: Prefix) -> impl Iterator<Item = UnixMillis> {
+        self.covering(number).filter_map(move |(_, last)| Some(self.terms.get(last)?.effective_at))
+    }
+
+    /// The times of all entries of the prefixes of a number.
+    pub(crate) fn times(&self, number: Prefix) -> impl Iterator<Item = UnixMillis> {
+        self.covering(number).flat_map(move |(prefix, last)| {
+            let terms = self.terms.get(self.index_from(prefix)..=last).unwrap_or_default();
+            terms.iter().map(|term| term.effective_at)
+        })
+    }
+
+    /// The prefixes that have entries, in order, starting at `from`.
+    pub(crate) fn prefixes(&self, from: Prefix) -> impl Iterator<Item = Prefix> {
+        let entries = self.prefixes.get(self.index_from(from)..).unwrap_or_default();
+        entries.chunk_by(|one, next| one == next).filter_map(|entries| entries.first().copied())
     }
 
     /// The offer in force for exactly this prefix.
@@ -190,7 +215,7 @@ impl Deck {
     }
 
     /// The offer in force of a prefix, given the index of its last entry.
-    fn in_force(&self, prefix: Prefix, last: usize, at: UnixMillis) -> Option<Listing<&Offer>> {
+    pub(crate) fn in_force(&self, prefix: Prefix, last: usize, at: UnixMillis) -> Option<Listing<&Offer>> {
         let mut term = self.terms.get(last)?;
         if term.effective_at > at {
             let terms = self.terms.get(self.index_from(prefix)..last)?;

@@ -15,6 +15,9 @@
 //! earlier deck. Other past offers are left out if an offer precedes them: the price of then is that of the deck in
 //! force then.
 //!
+//! What the old deck would have said from the import on of the prefixes that change is kept too: customers with a
+//! [`Notice`](crate::Notice) pay it for a while if the new price is higher.
+//!
 //! [`Changes`] counts each prefix once: its price in the old and the new deck when every row of the file is in force.
 
 use std::collections::VecDeque;
@@ -66,12 +69,14 @@ where
     let dates = || file.iter().map(|entry| entry.effective_at);
     let earliest = dates().min().unwrap_or(at).max(at);
     let latest = dates().max().unwrap_or(at).max(at);
+    let mut previous = previous.into_iter().peekable();
     NextDeck {
+        replaced: previous.peek().map(|_| Vec::new()),
         absent_end: (mode == Mode::Replace).then_some(earliest),
         settled: latest,
         counts_from: None,
         at,
-        previous: previous.into_iter().peekable(),
+        previous,
         file: file.into_iter().peekable(),
         ready: VecDeque::new(),
         changes: Changes::default(),
@@ -92,6 +97,8 @@ pub struct NextDeck<P: Iterator<Item = Entry>> {
     ready: VecDeque<Entry>,
     changes: Changes,
     steepest: Option<SteepestRise>,
+    /// None if there is no old deck.
+    replaced: Option<Vec<Entry>>,
 }
 
 impl<P: Iterator<Item = Entry>> NextDeck<P> {
@@ -109,6 +116,12 @@ impl<P: Iterator<Item = Entry>> NextDeck<P> {
     /// The steepest rise of a price so far; complete once the iterator is exhausted.
     pub fn steepest_rise(&self) -> Option<SteepestRise> {
         self.steepest
+    }
+
+    /// What the old deck would have said from the import on of the prefixes that change, in order: one that it did not
+    /// have has an end. Nothing if there was no old deck. Complete once the iterator is exhausted.
+    pub fn into_replaced(self) -> Vec<Entry> {
+        self.replaced.unwrap_or_default()
     }
 
     fn import_prefix(&mut self, prefix: Prefix) {
@@ -136,6 +149,15 @@ impl<P: Iterator<Item = Entry>> NextDeck<P> {
         };
         if let Some(counter) = counter {
             *counter += 1;
+        }
+        if let Some(replaced) = &mut self.replaced
+            && !offers_since(&old, self.at).eq(offers_since(&new, self.at))
+        {
+            let before = since(&old, self.at);
+            replaced.extend(before.iter().map(|entry| Entry { is_back_dated: false, ..entry.clone() }));
+            if before.is_empty() {
+                replaced.push(Entry::new(prefix, self.at, None));
+            }
         }
         self.ready.extend(new);
     }
@@ -178,6 +200,18 @@ impl<P: Iterator<Item = Entry>> Iterator for NextDeck<P> {
 
 fn take_prefix<I: Iterator<Item = Entry>>(entries: &mut Peekable<I>, prefix: Prefix) -> Vec<Entry> {
     std::iter::from_fn(|| entries.next_if(|entry| entry.prefix == prefix)).collect()
+}
+
+/// What the entries of a prefix say from a time on: the one in force then, and the later ones.
+fn since(entries: &[Entry], at: UnixMillis) -> &[Entry] {
+    let begun = entries.partition_point(|entry| entry.effective_at <= at);
+    entries.get(begun.saturating_sub(1)..).unwrap_or_default()
+}
+
+/// The offers of a prefix from a time on, each with when it begins.
+fn offers_since(entries: &[Entry], at: UnixMillis) -> impl Iterator<Item = (UnixMillis, Option<&Offer>)> {
+    let entries = since(entries, at).iter().skip_while(|entry| entry.offer.is_none());
+    entries.map(move |entry| (entry.effective_at.max(at), entry.offer.as_ref()))
 }
 
 fn offer_at(entries: &[Entry], at: UnixMillis) -> Option<&Offer> {

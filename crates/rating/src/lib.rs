@@ -10,7 +10,8 @@
 //!                                               markup, exchange rate, active or not, up or down ─────┘
 //! ```
 //!
-//! A [`Plan`] gives some customers other prices than the list: rules over the tariff, see [`Tariff::with_plan`].
+//! A [`Plan`] gives some customers other prices than the list: rules over the tariff, see [`Tariff::with_plan`]. Increases
+//! that come from a deck count after a [`Notice`].
 //! [`reconcile`] compares an upstream's [`Statement`] of calls with ours.
 //!
 //! The routes of a call are cheapest first; [`quality`] reorders them by how their calls went.
@@ -29,6 +30,7 @@ mod factor;
 mod import;
 mod increase;
 mod leaf;
+mod notice;
 mod plan;
 mod prefix;
 pub mod quality;
@@ -46,6 +48,7 @@ pub use factor::Ratio;
 pub use import::{Changes, Mode, NextDeck, SteepestRise, apply_import};
 pub use increase::{Compared, Increase, compare, increases};
 pub use leaf::{DeckTimes, Leaf, LeafError, decode_leaf, encode_leaves, read_leaf};
+pub use notice::{Held, Notice, Replacement, Replacements};
 pub use plan::{Plan, PlanBase, PlanError, PlanRule, PricedBy, RuleMatch, RulePrice};
 pub use prefix::{Prefix, PrefixError};
 pub use rate::{Rate, RateError, TooLarge};

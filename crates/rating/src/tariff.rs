@@ -13,13 +13,19 @@
 //! With a rate plan ([`Tariff::with_plan`]) the price is what the plan makes of the list price or of the cost; the
 //! upstream that it comes from is the same. The prefixes of its rules are sold too, if a deck covers them.
 //!
+//! With a notice ([`Tariff::with_notice`]) what a new deck raises holds until the notice ends; see `notice`. Routes are
+//! compared with the price that holds.
+//!
 //! Routes are all upstreams from cheap to expensive, each with the reason if it gets no calls. The margin guard
 //! ([`DropReason::OverPrice`]) drops an upstream at whose rate any call could cost more than the customer pays.
 
 use std::sync::Arc;
 
 use crate::factor::Factor;
-use crate::{Deck, Listing, Offer, Plan, Prefix, Priced, PricedBy, Rate, Ratio, TooLarge, UnixMillis};
+use crate::{
+    Deck, Held, Listing, Notice, Offer, Plan, Prefix, Priced, PricedBy, Rate, Ratio, Replacement, Replacements,
+    TooLarge, UnixMillis,
+};
 
 /// An upstream with its deck and the factors to cost and sell rate.
 #[derive(Debug)]
@@ -71,6 +77,39 @@ impl<K> Upstream<K> {
     }
 }
 
+impl<K: PartialEq> Upstream<K> {
+    /// The longest match of a number as if these decks had not come, oldest first. Of a prefix that they change, the
+    /// first one knows what was there before.
+    fn find_before<'t>(
+        &'t self,
+        number: Prefix,
+        at: UnixMillis,
+        replaced: &[&'t Replacement<K>],
+    ) -> Option<Listing<&'t Offer>> {
+        let replaced: Vec<&'t Deck> =
+            replaced.iter().copied().filter(|one| one.upstream == self.key).map(|one| &*one.before).collect();
+        if replaced.is_empty() {
+            return self.find(number, at);
+        }
+        let decks = replaced.iter().copied().chain(self.decks());
+        let mut walks: Vec<_> = decks.map(|deck| (deck, deck.covering(number).peekable())).collect();
+        loop {
+            let prefix = walks.iter_mut().filter_map(|(_, walk)| Some(walk.peek()?.0)).max()?;
+            let (mut found, mut is_decided) = (None, false);
+            for (position, (deck, walk)) in walks.iter_mut().enumerate() {
+                let Some((_, last)) = walk.next_if(|(covering, _)| *covering == prefix) else { continue };
+                if !is_decided {
+                    found = deck.in_force(prefix, last, at);
+                    is_decided = found.is_some() || position < replaced.len();
+                }
+            }
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+}
+
 /// The sell rate of a prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SellRate<'t, K> {
@@ -83,6 +122,8 @@ pub struct SellRate<'t, K> {
     pub source: Listing<&'t Offer>,
     /// The rule of the plan that decided the price.
     pub by: PricedBy,
+    /// Why it is not the price of the decks in force; `None` if it is.
+    pub held: Option<Held>,
 }
 
 impl<K> Priced for SellRate<'_, K> {
@@ -101,12 +142,26 @@ pub struct Tariff<K> {
     upstreams: Vec<Upstream<K>>,
     /// The plan of the customer; `None` for the list price.
     plan: Option<Arc<Plan>>,
+    /// What its decks have replaced.
+    replacements: Option<Arc<Replacements<K>>>,
+    /// The notice of the customer; `None` if increases count at once.
+    notice: Option<Notice>,
 }
 
 impl<K: Ord + Copy> Tariff<K> {
     pub fn new(mut upstreams: Vec<Upstream<K>>) -> Tariff<K> {
         upstreams.sort_by_key(|upstream| upstream.key);
-        Tariff { upstreams, plan: None }
+        Tariff { upstreams, plan: None, replacements: None, notice: None }
+    }
+
+    /// Adds what the decks of its upstreams have replaced.
+    pub fn with_replacements(self, replacements: Arc<Replacements<K>>) -> Tariff<K> {
+        Tariff { replacements: Some(replacements), ..self }
+    }
+
+    /// The prices of a customer with this notice.
+    pub fn with_notice(self, notice: Notice) -> Tariff<K> {
+        Tariff { notice: Some(notice), ..self }
     }
 
     /// The prices by a plan, or the list prices.
@@ -116,9 +171,68 @@ impl<K: Ord + Copy> Tariff<K> {
 
     /// The sell rate of a number, at the longest prefix that is sold.
     pub fn sell_rate(&self, number: Prefix, at: UnixMillis) -> Option<SellRate<'_, K>> {
+        let current = self.sell_rate_before(number, at, &[])?;
+        match (&self.replacements, &self.notice) {
+            (Some(replacements), Some(notice)) if replacements.may_hold(number, at, notice) => {
+                Some(self.hold(current, number, at, (replacements, notice)))
+            }
+            _ => Some(current),
+        }
+    }
+
+    /// The price that a customer was promised: the current one, unless any part of it is higher than before a deck whose
+    /// notice is not over.
+    fn hold<'t>(
+        &'t self,
+        current: SellRate<'t, K>,
+        number: Prefix,
+        at: UnixMillis,
+        (replacements, notice): (&'t Replacements<K>, &Notice),
+    ) -> SellRate<'t, K> {
+        let pending = replacements.pending(number, at, notice);
+        // The price as if the ones from the first on had not come.
+        let without = |first: usize| match pending.get(first..) {
+            None | Some([]) => Some(current),
+            Some(replaced) => self.sell_rate_before(number, at, replaced),
+        };
+        let mut before = without(0);
+        let mut promised = before.map(|sell| (0, sell));
+        // The numbers of a longer prefix may have been promised something else than the others.
+        let mut longest = current.prefix.max(before.map_or(current.prefix, |sell| sell.prefix));
+        for (index, replacement) in pending.iter().enumerate() {
+            let (after, is_bound) = (without(index + 1), replacement.is_bound(at, notice));
+            match after {
+                Some(after) => {
+                    longest = longest.max(after.prefix);
+                    let is_higher = promised.as_ref().is_some_and(|(_, promised)| after.rate.exceeds(&promised.rate));
+                    // A deck without notice that does not change this price does not raise it either.
+                    let is_same = before.is_some_and(|before| before.rate == after.rate);
+                    if !(is_higher && (is_bound || is_same)) {
+                        promised = Some((index + 1, after));
+                    }
+                }
+                None if is_bound => {}
+                None => promised = None,
+            }
+            before = after;
+        }
+        let Some((first, sell)) = promised else { return SellRate { prefix: longest, ..current } };
+        let bound = pending.get(first..).unwrap_or_default().iter().filter(|one| one.is_bound(at, notice));
+        let until = bound.map(|one| notice.end(one.at)).min();
+        let held = pending.get(first).zip(until).map(|(next, until)| Held { as_of: next.at - 1, until });
+        SellRate { prefix: longest, held, ..sell }
+    }
+
+    /// The sell rate as if these decks had not come, oldest first.
+    fn sell_rate_before<'t>(
+        &'t self,
+        number: Prefix,
+        at: UnixMillis,
+        replaced: &[&'t Replacement<K>],
+    ) -> Option<SellRate<'t, K>> {
         let (mut longest, mut cheapest) = (None, None::<Cheapest<'_, K>>);
         for upstream in self.active() {
-            let Some(source) = upstream.find(number, at) else { continue };
+            let Some(source) = upstream.find_before(number, at, replaced) else { continue };
             longest = longest.max(Some(source.prefix));
             let deck_rate = &source.offer.rate;
             let (Ok(cost), Ok(rate)) = (upstream.cost_factor.apply(deck_rate), upstream.sell_factor.apply(deck_rate))
@@ -132,7 +246,7 @@ impl<K: Ord + Copy> Tariff<K> {
             }
         }
         let (Cheapest { upstream, source, rate, .. }, prefix) = (cheapest?, longest?);
-        let list = SellRate { prefix, rate, upstream: upstream.key, source, by: PricedBy::List };
+        let list = SellRate { prefix, rate, upstream: upstream.key, source, by: PricedBy::List, held: None };
         let Some(plan) = &self.plan else { return Some(list) };
         let base = (&source.offer.rate, &*source.offer.destination);
         let (rate, by, of_rule) = plan.price(number, base, (upstream.sell_factor, upstream.cost_factor))?;
@@ -153,15 +267,20 @@ impl<K: Ord + Copy> Tariff<K> {
         let decks = self.active().flat_map(Upstream::decks);
         let mut lists: Vec<_> = decks.map(|deck| deck.listings(from, at).peekable()).collect();
         let mut of_rules = self.plan.iter().flat_map(move |plan| plan.prefixes(from)).peekable();
+        // A prefix that is not listed any more may have its price until the notice ends.
+        let replacements = self.replacements.iter().filter(move |_| self.notice.is_some());
+        let mut changed = replacements.flat_map(move |replacements| replacements.prefixes(from)).peekable();
         std::iter::from_fn(move || {
             loop {
                 let listed = lists.iter_mut().filter_map(|list| Some(list.peek()?.prefix)).min();
-                let prefix = listed.into_iter().chain(of_rules.peek().copied()).min()?;
+                let others = [of_rules.peek().copied(), changed.peek().copied()];
+                let prefix = listed.into_iter().chain(others.into_iter().flatten()).min()?;
                 for list in &mut lists {
                     list.next_if(|listing| listing.prefix == prefix);
                 }
                 of_rules.next_if(|of_rule| *of_rule == prefix);
-                if let Some(sell) = self.sell_rate(prefix, at) {
+                changed.next_if(|changed| *changed == prefix);
+                if let Some(sell) = self.sell_rate_at(prefix, at) {
                     return Some(sell);
                 }
             }

@@ -7,6 +7,7 @@ mod decks;
 mod diffs;
 mod imports;
 mod leaves;
+mod notices;
 mod plans;
 mod prefixes;
 mod prices;

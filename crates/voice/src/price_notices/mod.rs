@@ -19,7 +19,7 @@ mod types;
 pub use admin::list_all;
 pub use jobs::{ANNOUNCE, announce_job};
 pub use store::{names_file, purge, purge_comparisons};
-pub use types::ChangeCause;
+pub use types::{ChangeCause, check_waiver};
 
 use futures_util::StreamExt;
 use hyper::header::HeaderValue;

@@ -6,8 +6,9 @@ use uuid::Uuid;
 
 use super::impact::{DestinationImpact, Impact};
 use super::store::NoticeRow;
+use api::checks::{Given, must};
 use identity::balance::CURRENCY;
-use values::{AccountId, Email, ExactMoney, Money, Rfc3339, Time, id, text_enum};
+use values::{AccountId, Email, ExactMoney, Money, Rfc3339, Text, Time, id, text_enum};
 
 id! {
     /// Id of a price notice.
@@ -139,6 +140,16 @@ pub struct FileQuery {
     /// Format of the file; `csv` if left out.
     #[serde(default)]
     pub format: Option<NoticeFormat>,
+}
+
+/// The rules of a request that may waive the notice of increases: not without a reason.
+pub fn check_waiver(given: &Given<'_>) {
+    given.check_with("waive_notice", "reason", |is_waived: bool, reason: Option<Text<1, 500>>| {
+        must(!is_waived || reason.is_some(), "needs a reason")
+    });
+    given.check_with("reason", "waive_notice", |_: Text<1, 500>, is_waived: Option<bool>| {
+        must(is_waived == Some(true), "is only allowed together with waive_notice")
+    });
 }
 
 fn money(nanos: i64) -> ExactMoney {

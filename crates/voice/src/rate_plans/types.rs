@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::price_notices::check_waiver;
 use api::answer::Volatile;
 use api::checks::{Checks, Given, must};
 use identity::balance::check_amount;
@@ -369,13 +370,4 @@ fn check_rules(given: &Given<'_>) {
 
 fn check_effective_at(given: &Given<'_>) {
     given.check("effective_at", |Rfc3339(at): Rfc3339| must(at >= given.now, "must not be in the past"));
-}
-
-fn check_waiver(given: &Given<'_>) {
-    given.check_with("waive_notice", "reason", |is_waived: bool, reason: Option<Text<1, 500>>| {
-        must(!is_waived || reason.is_some(), "needs a reason")
-    });
-    given.check_with("reason", "waive_notice", |_: Text<1, 500>, is_waived: Option<bool>| {
-        must(is_waived == Some(true), "is only allowed together with waive_notice")
-    });
 }

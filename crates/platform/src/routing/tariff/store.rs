@@ -249,10 +249,26 @@ pub async fn insert_leaves(conn: &mut Conn, leaves: &[NewLeaf]) -> Result<(), Db
     Ok(())
 }
 
-/// Marks a deck as complete and in force.
-pub async fn activate_deck(conn: &mut Conn, id: Uuid, prefixes: i64, at: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE decks SET in_force_at = $2, prefixes = $3 WHERE id = $1"), params![id, at, prefixes])
-        .await?;
+/// Inserts leaves of what a deck replaces.
+pub async fn insert_replaced_leaves(conn: &mut Conn, leaves: &[NewLeaf]) -> Result<(), DbError> {
+    let columns = ["deck_id", "first_prefix", "body"];
+    conn.insert_many("replaced_leaves", columns, leaves, |leaf| row_values![leaf.deck, leaf.first, leaf.body]).await?;
+    Ok(())
+}
+
+/// Marks a deck as complete and in force. With a reason to waive it, its increases need no notice.
+pub async fn activate_deck(
+    conn: &mut Conn,
+    id: Uuid,
+    prefixes: i64,
+    at: Time,
+    waive_reason: Option<&str>,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE decks SET in_force_at = $2, prefixes = $3, waive_reason = $4 WHERE id = $1"),
+        params![id, at, prefixes, waive_reason],
+    )
+    .await?;
     Ok(())
 }
 
@@ -261,6 +277,14 @@ pub async fn delete_unfinished_deck(conn: &mut Conn, id: Uuid) -> Result<(), DbE
     conn.exec(
         sql!(
             "DELETE FROM deck_leaves WHERE deck_id = $1
+                 AND EXISTS (SELECT 1 FROM decks WHERE id = $1 AND in_force_at IS NULL)"
+        ),
+        params![id],
+    )
+    .await?;
+    conn.exec(
+        sql!(
+            "DELETE FROM replaced_leaves WHERE deck_id = $1
                  AND EXISTS (SELECT 1 FROM decks WHERE id = $1 AND in_force_at IS NULL)"
         ),
         params![id],

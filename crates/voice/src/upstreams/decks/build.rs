@@ -37,9 +37,15 @@ pub struct Plan {
     pub rows: Arc<AtomicI64>,
 }
 
+/// A leaf of the new deck, or of what it replaces.
+pub struct BuiltLeaf {
+    pub leaf: Leaf,
+    pub is_replaced: bool,
+}
+
 /// A running build.
 pub struct Building {
-    pub leaves: mpsc::Receiver<Leaf>,
+    pub leaves: mpsc::Receiver<BuiltLeaf>,
     pub outcome: JoinHandle<Result<BuiltDeck, BuildError>>,
 }
 
@@ -73,7 +79,7 @@ pub fn build(plan: Plan, content: Content, keep: bool) -> Building {
     Building { leaves, outcome: tokio::task::spawn_blocking(work) }
 }
 
-fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) -> Result<BuiltDeck, BuildError> {
+fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<BuiltLeaf>>) -> Result<BuiltDeck, BuildError> {
     let options = DeckCsvOptions { now: plan.at, is_country: &is_country };
     let progress = |rows: u64| plan.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Ordering::Relaxed);
     let read = DeckSheet::read(source, plan.mapping.as_ref(), &options, progress);
@@ -95,7 +101,7 @@ fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) 
             kept.push(leaf.body.clone());
         }
         if let Some(sink) = &sink {
-            sink.blocking_send(leaf).map_err(|_| BuildError::Abandoned)?;
+            send(sink, leaf, false)?;
         }
     }
     if let Some(error) = corrupt.get() {
@@ -105,7 +111,16 @@ fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) 
     let deck = plan.wants_deck.then(|| Deck::from_leaves(kept, times)).transpose();
     let deck = deck.map_err(|bad| BuildError::Failed(bad.to_string()))?;
     let (changes, steepest, counts_from) = (entries.changes(), entries.steepest_rise(), entries.counts_from());
+    if let Some(sink) = &sink {
+        for leaf in encode_leaves(entries.into_replaced().into_iter()) {
+            send(sink, leaf.map_err(|bad| BuildError::Failed(bad.to_string()))?, true)?;
+        }
+    }
     Ok(BuiltDeck { outcome: outcome_of(changes, plan), changes, steepest, deck, prefixes, counts_from, settled })
+}
+
+fn send(sink: &mpsc::Sender<BuiltLeaf>, leaf: Leaf, is_replaced: bool) -> Result<(), BuildError> {
+    sink.blocking_send(BuiltLeaf { leaf, is_replaced }).map_err(|_| BuildError::Abandoned)
 }
 
 fn outcome_of(changes: Changes, plan: &Plan) -> Outcome {

@@ -33,6 +33,7 @@ use serde_json::json;
 
 use crate::upstreams;
 use api::answer::{Accepted, Json};
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Path, PathPair, Query};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
@@ -54,7 +55,7 @@ const MAX_PENDING_IMPORTS: i64 = 20;
 pub async fn import(
     ctx: RequestCtx,
     Path(upstream): Path<UpstreamId>,
-    Query(query): Query<ImportQuery>,
+    Query(Checked(query)): Query<Checked<ImportQuery>>,
     OptionalSheet(sheet): OptionalSheet<SheetMappingInput>,
 ) -> Result<Committed<Accepted<DeckImport>>, Problem> {
     let row = upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
@@ -65,6 +66,10 @@ pub async fn import(
     let id = ctx.new_id();
     let mode = query.mode.unwrap_or(ImportMode::Replace);
     let mut new = ImportRow::queued(id, upstream, mode, query.dry_run, ctx.now);
+    if let Some(reason) = query.reason.filter(|_| query.waive_notice) {
+        ctx.audit_note("waive_notice", reason.to_string());
+        new.waive_reason = Some(reason.to_string());
+    }
     if let Some(sheet) = sheet {
         new.rows_total = estimated_rows(&sheet.file, sheet.lines).await?;
         let mapping = sheet.mapping.map(|SheetMappingInput(mapping)| serde_json::to_string(&mapping));

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use rating::{Leaf, UnixMillis};
+use rating::UnixMillis;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::build::{BuildError, Building, BuiltDeck, Plan, build};
+use super::build::{BuildError, Building, BuiltDeck, BuiltLeaf, Plan, build};
 use super::impact::{Impact, Traffic};
 use super::pull::{Pulled, pull};
 use super::sheets::{SheetMapping, saved_mapping};
@@ -205,7 +205,7 @@ async fn store_deck(
 }
 
 /// Waits for at least one leaf and fills the batch. False at the end.
-async fn next_leaves(leaves: &mut mpsc::Receiver<Leaf>, batch: &mut Vec<Leaf>) -> bool {
+async fn next_leaves(leaves: &mut mpsc::Receiver<BuiltLeaf>, batch: &mut Vec<BuiltLeaf>) -> bool {
     leaves.recv_many(batch, BATCH).await > 0
 }
 
@@ -221,9 +221,18 @@ async fn begin_deck(context: &JobContext<App>, import: &ImportRow, made_at: Time
     begun.await.map(|()| id)
 }
 
-async fn store_leaves(context: &JobContext<App>, deck: Uuid, leaves: Vec<Leaf>) -> Result<(), DbError> {
-    let leaves: Vec<NewLeaf> = leaves.into_iter().map(|leaf| NewLeaf::new(deck, leaf)).collect();
-    context.db.tx(leaves, |conn, leaves| Box::pin(tariff::insert_leaves(conn, leaves))).await
+async fn store_leaves(context: &JobContext<App>, deck: Uuid, leaves: Vec<BuiltLeaf>) -> Result<(), DbError> {
+    let (replaced, new): (Vec<BuiltLeaf>, Vec<BuiltLeaf>) = leaves.into_iter().partition(|built| built.is_replaced);
+    let leaves = |built: Vec<BuiltLeaf>| -> Vec<NewLeaf> {
+        built.into_iter().map(|built| NewLeaf::new(deck, built.leaf)).collect()
+    };
+    let stored = context.db.tx((leaves(new), leaves(replaced)), |conn, (new, replaced)| {
+        Box::pin(async move {
+            tariff::insert_leaves(conn, new).await?;
+            tariff::insert_replaced_leaves(conn, replaced).await
+        })
+    });
+    stored.await
 }
 
 async fn update_progress(context: &JobContext<App>, import: DeckImportId, rows: i64) -> Result<(), DbError> {
@@ -249,7 +258,7 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
             }
             store::supersede_held(conn, upstream.id).await?;
             let change = tariff::record_terms(conn, &upstream.terms()).await?;
-            tariff::activate_deck(conn, deck.id, deck.prefixes, change.at).await?;
+            tariff::activate_deck(conn, deck.id, deck.prefixes, change.at, import.waive_reason.as_deref()).await?;
             cdrs::enqueue_rerate(conn).await?;
             if end.outcome.changes_prices() && upstream.status == UpstreamStatus::Active {
                 let change = change.at.millis();

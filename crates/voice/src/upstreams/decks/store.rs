@@ -33,6 +33,8 @@ row! {
         pub held_for: Option<List<HoldReason>>,
         /// When it was decided to apply it after all.
         pub approved_at: Option<Time>,
+        /// Why its increases come without notice.
+        pub waive_reason: Option<String>,
         pub created_at: Time,
         pub started_at: Option<Time>,
         pub completed_at: Option<Time>,
@@ -62,6 +64,7 @@ impl ImportRow {
             reason: None,
             held_for: None,
             approved_at: None,
+            waive_reason: None,
             created_at: now,
             started_at: None,
             completed_at: None,
@@ -89,6 +92,7 @@ pub async fn insert(conn: &mut Conn, new: &ImportRow) -> Result<(), DbError> {
             unchanged: false,
             error_count: 0i64,
             errors: "[]",
+            waive_reason: new.waive_reason,
             created_at: new.created_at
         }
     )
@@ -292,13 +296,19 @@ pub async fn impact(conn: &mut Conn, id: DeckImportId) -> Result<Option<String>,
     Ok(impact)
 }
 
-/// Queues a held import again. False when it is not held.
-pub async fn approve(conn: &mut Conn, upstream: UpstreamId, id: DeckImportId) -> Result<bool, DbError> {
+/// Queues a held import again, with a reason if its notice is waived. False when it is not held.
+pub async fn approve(
+    conn: &mut Conn,
+    upstream: UpstreamId,
+    id: DeckImportId,
+    waive_reason: Option<&str>,
+) -> Result<bool, DbError> {
     let sql = sql!(
-        "UPDATE deck_imports SET status = 'queued', approved_at = $3, started_at = NULL, completed_at = NULL
+        "UPDATE deck_imports SET status = 'queued', approved_at = $3, started_at = NULL, completed_at = NULL,
+             waive_reason = COALESCE($4, waive_reason)
          WHERE upstream_id = $1 AND id = $2 AND status = 'held'"
     );
-    Ok(conn.exec(sql, params![upstream, id, conn.now()]).await? == 1)
+    Ok(conn.exec(sql, params![upstream, id, conn.now(), waive_reason]).await? == 1)
 }
 
 /// Rejects a held import. False when it is not held.

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::hold::HoldReason;
 use super::store::ImportRow;
+use crate::price_notices::check_waiver;
+use api::checks::{Checks, Given};
 use identity::imports::ImportFault;
-use values::{Rfc3339, UpstreamId, id, text_enum};
+use values::{Rfc3339, Text, UpstreamId, id, text_enum};
 
 id! {
     /// Id of a rate deck import.
@@ -81,6 +83,8 @@ pub struct DeckImport {
     pub held_for: Vec<HoldReason>,
     /// Why the import failed or was rejected, when the cause is not an error in the file; otherwise null.
     pub reason: Option<String>,
+    /// Why its increases reach customers without notice; null if they have notice.
+    pub waive_reason: Option<String>,
     /// When the import was requested (RFC 3339, UTC).
     pub created_at: Rfc3339,
     /// When the import started (RFC 3339, UTC); null while it is queued.
@@ -109,6 +113,7 @@ impl DeckImport {
             errors,
             held_for: row.held_for.map(|reasons| reasons.0).unwrap_or_default(),
             reason: row.reason,
+            waive_reason: row.waive_reason,
             created_at: Rfc3339(row.created_at),
             started_at: row.started_at.map(Rfc3339),
             completed_at: row.completed_at.map(Rfc3339),
@@ -126,4 +131,16 @@ pub struct ImportQuery {
     /// Whether prefixes that the file does not name end (`replace`, the default) or stay (`merge`).
     #[serde(default)]
     pub mode: Option<ImportMode>,
+    /// Let increases reach customers before their notice ends; needs a `reason`.
+    #[serde(default)]
+    pub waive_notice: bool,
+    /// Why the notice is waived; for the audit log.
+    #[serde(default)]
+    pub reason: Option<Text<1, 500>>,
+}
+
+impl Checks for ImportQuery {
+    fn check(given: &Given<'_>) {
+        check_waiver(given);
+    }
 }

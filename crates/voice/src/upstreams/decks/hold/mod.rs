@@ -14,8 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::impact::Impact;
 use super::store as imports;
 use super::types::{DeckImport, DeckImportId};
+use crate::price_notices::check_waiver;
 use crate::upstreams;
 use api::answer::{Accepted, Json};
+use api::checks::{Checked, Checks, Given};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, OptionalBody, Path, PathPair};
 use api::problem::Problem;
@@ -58,6 +60,24 @@ impl JsonSchema for HoldPolicyInput {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         HoldPolicy::json_schema(generator)
+    }
+}
+
+/// A decision for an import.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ImportApproval {
+    /// Let increases reach customers before their notice ends; needs a `reason`.
+    #[serde(default)]
+    pub waive_notice: bool,
+    /// Why the notice is waived; for the audit log.
+    #[serde(default)]
+    pub reason: Option<Text<1, 500>>,
+}
+
+impl Checks for ImportApproval {
+    fn check(given: &Given<'_>) {
+        check_waiver(given);
     }
 }
 
@@ -128,12 +148,17 @@ pub async fn save_policy(
 pub async fn apply(
     ctx: RequestCtx,
     PathPair(upstream, id): PathPair<UpstreamId, DeckImportId>,
+    OptionalBody(Checked(approval)): OptionalBody<Checked<ImportApproval>>,
 ) -> Result<Committed<Accepted<DeckImport>>, Problem> {
     note(&ctx, upstream, id);
-    ctx.commit((upstream, id), |tx, (upstream, id)| {
+    let waived = approval.reason.filter(|_| approval.waive_notice);
+    if let Some(reason) = &waived {
+        ctx.audit_note("waive_notice", reason.to_string());
+    }
+    ctx.commit((upstream, id, waived), |tx, (upstream, id, waived)| {
         Box::pin(async move {
             upstreams::lock(tx, *upstream).await?.ok_or_else(Problem::not_found)?;
-            if !imports::approve(tx, *upstream, *id).await? {
+            if !imports::approve(tx, *upstream, *id, waived.as_deref()).await? {
                 return Err(not_held(imports::find(tx, *upstream, *id).await?.is_some()));
             }
             super::enqueue(tx, *upstream).await?;

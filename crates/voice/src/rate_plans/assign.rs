@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::notice::{self, Step};
-use super::types::{CustomerRatePlan, DEFAULT_NOTICE_DAYS, RatePlanAssign, RatePlanAssignment};
+use super::types::{CustomerRatePlan, RatePlanAssign, RatePlanAssignment};
 use super::{CHANGING, note_waiver};
 use crate::price_notices::{self, Audience, ChangeCause};
 use api::answer::Json;
@@ -16,7 +16,7 @@ use db::{Conn, DbError};
 use identity::onboarding;
 use platform::routing::cache::Versioned;
 use platform::routing::plans::{self, NewAssignment, PlanTimeline};
-use platform::routing::tariff::PastTime;
+use platform::routing::tariff::{DEFAULT_NOTICE_DAYS, PastTime};
 use values::{AccountId, Change, RatePlanId, Rfc3339, Text};
 
 /// Assignments that are shown.

@@ -31,8 +31,8 @@ use db::Conn;
 use notice::Step;
 use platform::routing::cache::Versioned;
 use platform::routing::plans::{self, NewVersion, PlanRow, PlanTimeline};
-use platform::routing::tariff::PastTime;
-use types::{DEFAULT_NOTICE_DAYS, MAX_PLAN_BYTES, RatePlan, RatePlanCreate, RatePlanItem, RatePlanUpdate};
+use platform::routing::tariff::{DEFAULT_NOTICE_DAYS, PastTime};
+use types::{MAX_PLAN_BYTES, RatePlan, RatePlanCreate, RatePlanItem, RatePlanUpdate};
 use values::{RatePlanId, Rfc3339};
 
 /// Why a change that was checked a moment ago is not made.

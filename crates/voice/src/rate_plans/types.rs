@@ -13,12 +13,11 @@ use identity::balance::check_amount;
 use platform::routing::plans::{
     AssignmentRow, NewVersion, PlanBase, PlanRow, PlanSummary, RateRule, RuleMatch, VersionRow,
 };
+use platform::routing::tariff::DEFAULT_NOTICE_DAYS;
 use values::{
     Change, Country, Digits, ExactMoney, List, Money, PlanMarkup, RatePlanId, RatePlanVersionId, Rfc3339, Text, Time,
 };
 
-/// Notice of an increase where nothing else was agreed.
-pub const DEFAULT_NOTICE_DAYS: i64 = 7;
 /// Ten thousand rules, each with a long name.
 pub const MAX_PLAN_BYTES: usize = 4 * 1024 * 1024;
 

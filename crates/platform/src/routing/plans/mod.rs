@@ -9,6 +9,7 @@
 //! one compiled version. Those of the past are read from the database, through a [`PlanTimeline`]. The `rating` crate
 //! computes the prices.
 
+mod notices;
 mod rules;
 mod store;
 mod timeline;
@@ -24,10 +25,13 @@ pub use timeline::{InForce, PlanTimeline};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rating::Notice;
+
 use crate::routing::cache::{self, Versioned};
-use crate::routing::tariff::PastTime;
+use crate::routing::tariff::{PastTime, Prices};
 use db::{Conn, Db, DbError};
-use values::{AccountId, RatePlanVersionId, Time};
+use notices::Notices;
+use values::{AccountId, RatePlanId, RatePlanVersionId, Time};
 
 /// The row in `versions`.
 const NAME: &str = "rate_plans";
@@ -42,6 +46,7 @@ pub struct Plans {
     since: Time,
     timeline: PlanTimeline,
     compiled: HashMap<RatePlanVersionId, Arc<rating::Plan>>,
+    notices: Notices,
 }
 
 /// The plan of a customer at a time.
@@ -49,6 +54,23 @@ pub struct Plans {
 pub struct CustomerPlan {
     pub in_force: InForce,
     pub plan: Arc<rating::Plan>,
+}
+
+/// What makes the prices of a customer from the tariff.
+#[derive(Clone, Debug)]
+pub struct CustomerPricing {
+    /// None for the list price.
+    pub plan: Option<CustomerPlan>,
+    /// How long before an increase the customer knows of it.
+    pub notice: Notice,
+}
+
+impl CustomerPricing {
+    /// The prices that the customer pays.
+    pub fn apply(&self, prices: Prices) -> Prices {
+        let plan = self.plan.as_ref().map(|plan| Arc::clone(&plan.plan));
+        prices.with_plan(plan).with_notice(self.notice.clone())
+    }
 }
 
 impl Versioned for Plans {
@@ -76,7 +98,7 @@ async fn load(conn: &mut Conn, before: Option<&Plans>) -> Result<Plans, DbError>
         };
         compiled.insert(id, plan);
     }
-    Ok(Plans { version, since, timeline, compiled })
+    Ok(Plans { version, since, timeline, compiled, notices: Notices::load(conn).await? })
 }
 
 impl Plans {
@@ -85,6 +107,37 @@ impl Plans {
         let in_force = self.timeline.at(account, PastTime::known_now(at))?;
         let plan = Arc::clone(self.compiled.get(&in_force.version_id)?);
         Some(CustomerPlan { in_force, plan })
+    }
+
+    /// What makes the prices of a customer, now or later.
+    pub fn pricing(&self, account: AccountId, at: Time) -> CustomerPricing {
+        self.pricing_by(account, self.of(account, at))
+    }
+
+    /// The same at any time.
+    pub async fn pricing_at(
+        &self,
+        conn: &mut Conn,
+        account: AccountId,
+        moment: PastTime,
+    ) -> Result<CustomerPricing, DbError> {
+        Ok(self.pricing_by(account, self.at(conn, account, moment).await?))
+    }
+
+    /// The same of a customer with this plan.
+    pub fn pricing_by(&self, account: AccountId, plan: Option<CustomerPlan>) -> CustomerPricing {
+        let notice = self.notice(account, plan.as_ref().map(|plan| plan.in_force.rate_plan_id));
+        CustomerPricing { plan, notice }
+    }
+
+    /// What makes the list price of customers with whom nothing else was agreed.
+    pub fn list_pricing(&self) -> CustomerPricing {
+        CustomerPricing { plan: None, notice: self.notices.default() }
+    }
+
+    /// The notice of increases of a customer with a plan, or without one.
+    pub fn notice(&self, account: AccountId, plan: Option<RatePlanId>) -> Notice {
+        self.notices.of(account, plan)
     }
 
     /// Whether [`Plans::of`] knows the plans of a time.

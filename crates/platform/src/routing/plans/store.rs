@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::NAME;
+use super::notices;
 use super::rules::{PlanBase, RateRule};
 use crate::routing::cache::{self, Change};
 use db::{Conn, DbError, FromRow, insert, params, row, sql, table_row};
@@ -133,6 +134,7 @@ pub async fn insert_plan(conn: &mut Conn, plan: &PlanRow) -> Result<bool, DbErro
         return Ok(false);
     }
     conn.insert(plan).await?;
+    record_notice(conn, plan).await?;
     Ok(true)
 }
 
@@ -141,8 +143,17 @@ pub async fn save_plan(conn: &mut Conn, plan: &PlanRow) -> Result<bool, DbError>
     if name_is_taken(conn, plan).await? {
         return Ok(false);
     }
+    let before = find(conn, plan.id).await?;
     conn.update(plan).await?;
+    if before.is_none_or(|before| before.notice_days != plan.notice_days) {
+        record_notice(conn, plan).await?;
+    }
     Ok(true)
+}
+
+async fn record_notice(conn: &mut Conn, plan: &PlanRow) -> Result<(), DbError> {
+    let Change { at, .. } = cache::bump_version(conn, NAME).await?;
+    notices::record(conn, plan.id, plan.notice_days, at).await
 }
 
 /// Whether another plan has its name. Changes of plans run one after the other, so nothing comes between.
@@ -202,6 +213,7 @@ pub async fn summary(conn: &mut Conn, id: RatePlanId) -> Result<Option<PlanSumma
 pub async fn delete(conn: &mut Conn, id: RatePlanId) -> Result<(), DbError> {
     cache::bump_version(conn, NAME).await?;
     conn.exec(sql!("DELETE FROM rate_plan_versions WHERE rate_plan_id = $1"), params![id]).await?;
+    notices::delete(conn, id).await?;
     conn.exec(sql!("DELETE FROM rate_plans WHERE id = $1"), params![id]).await?;
     Ok(())
 }

@@ -7,10 +7,13 @@
 //! A later deck adds its back-dated rates to the tariff of a past time, for prefixes that had no rate then. A
 //! [`PastTime`] therefore also says when it is looked at: a CDR keeps the price that was known when it was written.
 //!
+//! A customer's price does not rise before its notice ends, so the tariff also has what its latest decks have replaced.
+//!
 //! Every node has the [`Tariff`] in force in a [`Cached`](crate::routing::cache::Cached); a past one is read from the
 //! database in ranges of prefixes, as a [`PastTariff`]. The `rating` crate computes the prices.
 
 mod past;
+mod replaced;
 mod store;
 
 pub use past::{PastSource, PastTariff, PrefixRange, TwoRanges, TwoTariffs};
@@ -21,16 +24,18 @@ pub use store::{
 
 use std::sync::Arc;
 
-use rating::{Deck, DeckTimes, Ratio, UpstreamState};
+use rating::{Deck, DeckTimes, Notice, Ratio, Replacements, UpstreamState};
 use uuid::Uuid;
 
 use crate::routing::cache::{self, Versioned};
 use db::{Db, DbError};
-use store::FxHistory;
+use store::{FxHistory, StoredLeaves};
 use values::{Currency, UpstreamId, text_enum};
 
 /// The row in `versions`.
 const NAME: &str = "tariff";
+/// Notice of an increase where nothing else was agreed.
+pub const DEFAULT_NOTICE_DAYS: i64 = 7;
 /// Exchange rates are for one euro, in billionths.
 const BASE: Currency = Currency::EUR;
 const BASE_RATE: i64 = 1_000_000_000;
@@ -48,6 +53,7 @@ pub struct Tariff {
     version: i64,
     fx: FxHistory,
     upstreams: Vec<TariffUpstream>,
+    replacements: Arc<Replacements<UpstreamId>>,
 }
 
 /// An upstream in the tariff.
@@ -70,6 +76,11 @@ impl Prices {
     pub fn with_plan(self, plan: Option<Arc<rating::Plan>>) -> Prices {
         Prices { tariff: self.tariff.with_plan(plan), ..self }
     }
+
+    /// The prices of a customer with this notice of increases.
+    pub fn with_notice(self, notice: Notice) -> Prices {
+        Prices { tariff: self.tariff.with_notice(notice), ..self }
+    }
 }
 
 /// Why an upstream with a deck has no prices.
@@ -87,18 +98,20 @@ impl Versioned for Tariff {
     }
 
     async fn load(db: &Db, before: Option<Arc<Self>>) -> Result<Self, DbError> {
-        let (version, terms, fx) = db
+        let (version, terms, fx, replacing) = db
             .snapshot((), |conn, ()| {
                 Box::pin(async move {
                     let version = cache::version(conn, NAME).await?;
                     let latest = PastTime::latest();
                     let terms = store::terms_and_latest_decks(conn, latest).await?;
-                    Ok::<_, DbError>((version, terms, store::fx_at(conn, latest).await?))
+                    let replacing = store::replacing_decks(conn, latest.at()).await?;
+                    Ok::<_, DbError>((version, terms, store::fx_at(conn, latest).await?, replacing))
                 })
             })
             .await?;
         let before: Vec<Arc<Tariff>> = before.into_iter().collect();
-        Ok(Tariff { version, fx, upstreams: load_upstreams(db, terms, &before).await? })
+        let replacements = replaced::load(db, replacing, &before).await?;
+        Ok(Tariff { version, fx, upstreams: load_upstreams(db, terms, &before).await?, replacements })
     }
 }
 
@@ -140,9 +153,10 @@ pub async fn load_deck(db: &Db, id: Uuid, with_past: bool) -> Result<Arc<Deck>, 
 /// When a deck was made and came into force, and its leaves.
 pub async fn stored_deck(db: &Db, id: Uuid) -> Result<(DeckTimes, Vec<Vec<u8>>), DbError> {
     let stored = db.report(id, |conn, id| {
-        Box::pin(
-            async move { Ok::<_, DbError>((store::deck_times(conn, *id).await?, store::leaves(conn, *id).await?)) },
-        )
+        Box::pin(async move {
+            let times = store::deck_times(conn, *id).await?;
+            Ok::<_, DbError>((times, store::leaves(conn, StoredLeaves::Deck, *id).await?))
+        })
     });
     stored.await
 }
@@ -150,11 +164,14 @@ pub async fn stored_deck(db: &Db, id: Uuid) -> Result<(DeckTimes, Vec<Vec<u8>>),
 impl Tariff {
     /// The whole tariff of a past time, to price many calls. A [`PastTariff`] reads only a range of prefixes.
     pub async fn at(db: &Db, moment: PastTime, known: &[Arc<Tariff>]) -> Result<Tariff, DbError> {
-        let (terms, fx) = {
+        let (terms, fx, replacing) = {
             let mut conn = db.read().await?;
-            (store::terms_and_latest_decks(&mut conn, moment).await?, store::fx_at(&mut conn, moment).await?)
+            let terms = store::terms_and_latest_decks(&mut conn, moment).await?;
+            let replacing = store::replacing_decks(&mut conn, moment.at()).await?;
+            (terms, store::fx_at(&mut conn, moment).await?, replacing)
         };
-        Ok(Tariff { version: 0, fx, upstreams: load_upstreams(db, terms, known).await? })
+        let replacements = replaced::load(db, replacing, known).await?;
+        Ok(Tariff { version: 0, fx, upstreams: load_upstreams(db, terms, known).await?, replacements })
     }
 
     pub fn upstreams(&self) -> &[TariffUpstream] {
@@ -173,13 +190,14 @@ impl Tariff {
 
     /// The prices in a currency. An upstream that is down has prices too, but gets no calls.
     pub fn prices(&self, currency: Currency, is_down: impl Fn(UpstreamId) -> bool) -> Prices {
-        prices(&self.fx, &self.upstreams, currency, is_down)
+        prices(&self.fx, &self.upstreams, &self.replacements, currency, is_down)
     }
 }
 
 fn prices(
     fx: &FxHistory,
     upstreams: &[TariffUpstream],
+    replacements: &Arc<Replacements<UpstreamId>>,
     currency: Currency,
     is_down: impl Fn(UpstreamId) -> bool,
 ) -> Prices {
@@ -204,7 +222,7 @@ fn prices(
             Err(_) => unpriced.push((terms.upstream_id, Unpriced::TooLarge)),
         }
     }
-    Prices { tariff: rating::Tariff::new(priced), unpriced }
+    Prices { tariff: rating::Tariff::new(priced).with_replacements(Arc::clone(replacements)), unpriced }
 }
 
 /// The exchange rate between two currencies.

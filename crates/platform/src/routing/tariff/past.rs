@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rating::{Deck, DeckTimes, Prefix, UnixMillis};
+use rating::{Deck, DeckTimes, Prefix, Replacements, UnixMillis};
 use uuid::Uuid;
 
-use super::store::{self, Fx, FxHistory, PastTime, Terms};
+use super::store::{self, Fx, FxHistory, PastTime, ReplacingDeck, StoredLeaves, Terms};
 use super::{Prices, Tariff, TariffUpstream, UpstreamStatus, prices};
 use db::{Conn, Db, DbError};
-use values::{Currency, UpstreamId};
+use values::{Currency, Time, UpstreamId};
 
 /// Leaves of a deck in one range.
 const LEAVES_PER_READ: i64 = 8;
@@ -24,6 +24,14 @@ pub struct PastTariff {
     pub at: UnixMillis,
     fx: FxHistory,
     upstreams: Vec<PastUpstream>,
+    replaced: PastReplaced,
+}
+
+/// What the decks of then have replaced: in memory, or to be read.
+#[derive(Clone)]
+enum PastReplaced {
+    InMemory(Arc<Replacements<UpstreamId>>),
+    By(Vec<ReplacingDeck>),
 }
 
 #[derive(Clone)]
@@ -43,6 +51,12 @@ pub struct PrefixRange {
     at: UnixMillis,
     fx: FxHistory,
     upstreams: Vec<RangeUpstream>,
+    replaced: RangeReplaced,
+}
+
+enum RangeReplaced {
+    Whole(Arc<Replacements<UpstreamId>>),
+    Parts(Vec<(ReplacingDeck, Part)>),
 }
 
 struct RangeUpstream {
@@ -96,7 +110,18 @@ impl PastTariff {
                 upstreams.push(PastUpstream { terms, in_memory, latest });
             }
         }
-        Ok(PastTariff { at: moment.at().millis(), fx: store::fx_at(conn, moment).await?, upstreams })
+        let replacing = store::replacing_decks(conn, moment.at()).await?;
+        let replaced = match in_force.has_replaced_by(&replacing) {
+            true => PastReplaced::InMemory(Arc::clone(&in_force.replacements)),
+            false => PastReplaced::By(replacing),
+        };
+        Ok(PastTariff { at: moment.at().millis(), fx: store::fx_at(conn, moment).await?, upstreams, replaced })
+    }
+
+    /// The tariff of a later time by the decks, terms and exchange rates that were in force at an earlier one.
+    pub async fn expected(conn: &mut Conn, at: Time, as_of: Time, in_force: &Tariff) -> Result<PastTariff, DbError> {
+        let tariff = PastTariff::at(conn, PastTime::new(as_of, as_of), in_force).await?;
+        Ok(PastTariff { at: at.millis(), ..tariff })
     }
 
     /// Reads what is needed to price the prefixes from `from` on, up to the `end` of the range.
@@ -107,15 +132,28 @@ impl PastTariff {
             let deck = match (terms.deck_id, in_memory) {
                 (None, _) => None,
                 (Some(_), Some(deck)) => Some(Part::Whole(Arc::clone(deck))),
-                (Some(id), None) => Some(read_leaves(conn, id, from, &mut end).await?),
+                (Some(id), None) => Some(read_deck(conn, id, from, &mut end).await?),
             };
             let latest = match latest {
                 None => None,
-                Some(id) => Some((*id, read_leaves(conn, *id, from, &mut end).await?)),
+                Some(id) => Some((*id, read_deck(conn, *id, from, &mut end).await?)),
             };
             upstreams.push(RangeUpstream { terms: terms.clone(), deck, latest });
         }
-        Ok(PrefixRange { end, from, at: self.at, fx: self.fx.clone(), upstreams })
+        let replaced = match &self.replaced {
+            PastReplaced::InMemory(replacements) => RangeReplaced::Whole(Arc::clone(replacements)),
+            PastReplaced::By(decks) => {
+                let mut parts = Vec::with_capacity(decks.len());
+                for deck in decks {
+                    let leaves = read_leaves(conn, StoredLeaves::Replaced, deck.id, from, &mut end).await?;
+                    // They begin at their own times.
+                    let at = deck.in_force_at.millis();
+                    parts.push((*deck, Part::Leaves(DeckTimes { made_at: at, in_force_at: at }, leaves)));
+                }
+                RangeReplaced::Parts(parts)
+            }
+        };
+        Ok(PrefixRange { end, from, at: self.at, fx: self.fx.clone(), upstreams, replaced })
     }
 }
 
@@ -130,6 +168,18 @@ impl TwoTariffs {
         let old = PastTariff::at(conn, old, in_force).await?;
         let new = PastTariff::at(conn, new, in_force).await?;
         Ok(TwoTariffs { old, new, next: Some(from) })
+    }
+
+    /// The tariffs of one time, as they were expected at two earlier ones.
+    pub async fn expected(
+        conn: &mut Conn,
+        at: Time,
+        (old, new): (Time, Time),
+        in_force: &Tariff,
+    ) -> Result<TwoTariffs, DbError> {
+        let old = PastTariff::expected(conn, at, old, in_force).await?;
+        let new = PastTariff::expected(conn, at, new, in_force).await?;
+        Ok(TwoTariffs { old, new, next: Some(Prefix::FIRST) })
     }
 
     /// Reads the next range; `None` after the last one.
@@ -164,14 +214,25 @@ impl TwoRanges {
     }
 }
 
-/// Reads some leaves of a deck, and lowers `end` to the first prefix after them.
-async fn read_leaves(conn: &mut Conn, deck: Uuid, from: Prefix, end: &mut Option<Prefix>) -> Result<Part, DbError> {
-    let mut leaves = store::leaves_from(conn, deck, from, LEAVES_PER_READ + 1).await?;
+/// Reads a part of a deck, and lowers `end` to the first prefix after it.
+async fn read_deck(conn: &mut Conn, deck: Uuid, from: Prefix, end: &mut Option<Prefix>) -> Result<Part, DbError> {
+    let leaves = read_leaves(conn, StoredLeaves::Deck, deck, from, end).await?;
+    Ok(Part::Leaves(store::deck_times(conn, deck).await?, leaves))
+}
+
+async fn read_leaves(
+    conn: &mut Conn,
+    of: StoredLeaves,
+    deck: Uuid,
+    from: Prefix,
+    end: &mut Option<Prefix>,
+) -> Result<Vec<StoredLeaf>, DbError> {
+    let mut leaves = store::leaves_from(conn, of, deck, from, LEAVES_PER_READ + 1).await?;
     let beyond = if leaves.len() as i64 > LEAVES_PER_READ { leaves.pop() } else { None };
     let first = leaves.first().map(|(first, _)| *first);
     let mut all = BTreeMap::new();
     for cover in from.ancestors() {
-        let Some((code, body)) = store::leaf_of(conn, deck, cover).await? else { continue };
+        let Some((code, body)) = store::leaf_of(conn, of, deck, cover).await? else { continue };
         if first.is_none_or(|first| code < first) {
             all.insert(code, StoredLeaf { body, is_before: true });
         }
@@ -179,7 +240,7 @@ async fn read_leaves(conn: &mut Conn, deck: Uuid, from: Prefix, end: &mut Option
     all.extend(leaves.into_iter().map(|(code, body)| (code, StoredLeaf { body, is_before: false })));
     let beyond = beyond.and_then(|(code, _)| Prefix::from_code(code.unsigned_abs()));
     *end = [*end, beyond].into_iter().flatten().min();
-    Ok(Part::Leaves(store::deck_times(conn, deck).await?, all.into_values().collect()))
+    Ok(all.into_values().collect())
 }
 
 impl PrefixRange {
@@ -191,7 +252,15 @@ impl PrefixRange {
             let latest = latest.as_ref().map(|(id, part)| Ok::<_, DbError>((*id, self.deck(part)?))).transpose()?;
             upstreams.push(TariffUpstream { terms: terms.clone(), deck, latest });
         }
-        Ok(prices(&self.fx, &upstreams, currency, |_| false))
+        let replacements = match &self.replaced {
+            RangeReplaced::Whole(replacements) => Arc::clone(replacements),
+            RangeReplaced::Parts(parts) => {
+                let parts = parts.iter().map(|(deck, part)| Ok(deck.with(self.deck(part)?)));
+                let parts = parts.collect::<Result<Vec<_>, DbError>>()?;
+                Arc::new(Replacements::new(parts).map_err(DbError::other)?)
+            }
+        };
+        Ok(prices(&self.fx, &upstreams, &replacements, currency, |_| false))
     }
 
     /// The terms of an upstream and its exchange rates, and the deck that has its rate of a prefix in the range.

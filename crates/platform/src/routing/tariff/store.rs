@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rating::{DeckTimes, Leaf, Prefix};
+use rating::{DeckTimes, Leaf, Notice, Prefix};
 use uuid::Uuid;
 
-use super::{NAME, UpstreamStatus};
+use super::{DEFAULT_NOTICE_DAYS, NAME, UpstreamStatus};
 use crate::routing::cache::{self, Change};
 use db::{Conn, DbError, insert, params, row, row_values, sql};
 use values::{Currency, Date, Markup, Time, UpstreamId};
@@ -133,7 +133,7 @@ pub async fn changes_after(conn: &mut Conn, moment: Time, limit: i64) -> Result<
     .await
 }
 
-/// Changes of one upstream in one period at most.
+/// Changes in one period at most.
 const MAX_CHANGES: i64 = 10_000;
 
 /// Which deck an upstream had since when, from the one in force at `from` to the last one before `to`.
@@ -305,44 +305,111 @@ pub async fn deck_times(conn: &mut Conn, deck: Uuid) -> Result<DeckTimes, DbErro
 /// More than the largest deck has.
 const MAX_LEAVES: i64 = 100_000;
 
-/// All leaves of a deck, in order.
-pub async fn leaves(conn: &mut Conn, deck: Uuid) -> Result<Vec<Vec<u8>>, DbError> {
-    let leaves: Vec<(Vec<u8>,)> = conn
-        .all(
-            sql!("SELECT body FROM deck_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2"),
-            params![deck, MAX_LEAVES],
-        )
-        .await?;
+/// The leaves of a deck, or of what it has replaced.
+#[derive(Clone, Copy, Debug)]
+pub enum StoredLeaves {
+    Deck,
+    Replaced,
+}
+
+/// All leaves, in order.
+pub async fn leaves(conn: &mut Conn, of: StoredLeaves, deck: Uuid) -> Result<Vec<Vec<u8>>, DbError> {
+    let sql = match of {
+        StoredLeaves::Deck => sql!("SELECT body FROM deck_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2"),
+        StoredLeaves::Replaced => {
+            sql!("SELECT body FROM replaced_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2")
+        }
+    };
+    let leaves: Vec<(Vec<u8>,)> = conn.all(sql, params![deck, MAX_LEAVES]).await?;
     Ok(leaves.into_iter().map(|(body,)| body).collect())
 }
 
-/// At most `limit` leaves of a deck, from the one that a prefix belongs to.
+/// At most `limit` leaves, from the one that a prefix belongs to.
 pub async fn leaves_from(
     conn: &mut Conn,
+    of: StoredLeaves,
     deck: Uuid,
     from: Prefix,
     limit: i64,
 ) -> Result<Vec<(i64, Vec<u8>)>, DbError> {
-    conn.all(
-        sql!(
+    let sql = match of {
+        StoredLeaves::Deck => sql!(
             "SELECT first_prefix, body FROM deck_leaves
              WHERE deck_id = $1 AND first_prefix >= COALESCE(
                  (SELECT MAX(first_prefix) FROM deck_leaves WHERE deck_id = $1 AND first_prefix <= $2), $2)
              ORDER BY first_prefix LIMIT $3"
         ),
-        params![deck, code(from), limit],
-    )
-    .await
+        StoredLeaves::Replaced => sql!(
+            "SELECT first_prefix, body FROM replaced_leaves
+             WHERE deck_id = $1 AND first_prefix >= COALESCE(
+                 (SELECT MAX(first_prefix) FROM replaced_leaves WHERE deck_id = $1 AND first_prefix <= $2), $2)
+             ORDER BY first_prefix LIMIT $3"
+        ),
+    };
+    conn.all(sql, params![deck, code(from), limit]).await
 }
 
 /// The leaf that a prefix belongs to.
-pub async fn leaf_of(conn: &mut Conn, deck: Uuid, prefix: Prefix) -> Result<Option<(i64, Vec<u8>)>, DbError> {
-    conn.opt(
-        sql!(
+pub async fn leaf_of(
+    conn: &mut Conn,
+    of: StoredLeaves,
+    deck: Uuid,
+    prefix: Prefix,
+) -> Result<Option<(i64, Vec<u8>)>, DbError> {
+    let sql = match of {
+        StoredLeaves::Deck => sql!(
             "SELECT first_prefix, body FROM deck_leaves WHERE deck_id = $1 AND first_prefix <= $2
              ORDER BY first_prefix DESC LIMIT 1"
         ),
-        params![deck, code(prefix)],
+        StoredLeaves::Replaced => sql!(
+            "SELECT first_prefix, body FROM replaced_leaves WHERE deck_id = $1 AND first_prefix <= $2
+             ORDER BY first_prefix DESC LIMIT 1"
+        ),
+    };
+    conn.opt(sql, params![deck, code(prefix)]).await
+}
+
+row! {
+    /// A deck that took the place of another one.
+    #[derive(Clone, Copy, Debug)]
+    pub struct ReplacingDeck {
+        pub id: Uuid,
+        pub upstream_id: UpstreamId,
+        pub in_force_at: Time,
+        pub is_waived: bool,
+    }
+}
+
+/// The longest notice in milliseconds that any customer may have.
+async fn longest_notice(conn: &mut Conn) -> Result<i64, DbError> {
+    let (days,): (Option<i64>,) = conn
+        .one(
+            sql!(
+                "SELECT MAX(notice_days) FROM (
+                     SELECT notice_days FROM rate_plan_assignments UNION ALL SELECT notice_days FROM rate_plan_notices
+                 ) AS agreed"
+            ),
+            params![],
+        )
+        .await?;
+    Ok(days.unwrap_or(0).max(DEFAULT_NOTICE_DAYS) * Notice::DAY_MILLIS)
+}
+
+/// The decks in force at a time or before whose notice was not over when the last of them came, oldest first. So the
+/// same ones count until the next deck comes.
+pub async fn replacing_decks(conn: &mut Conn, at: Time) -> Result<Vec<ReplacingDeck>, DbError> {
+    let (last,): (Option<Time>,) =
+        conn.one(sql!("SELECT MAX(in_force_at) FROM decks WHERE in_force_at <= $1"), params![at]).await?;
+    let Some(last) = last else { return Ok(Vec::new()) };
+    let since = Time::from_millis(last.millis() - longest_notice(conn).await?);
+    conn.all(
+        sql!(
+            "SELECT id, upstream_id, in_force_at, waive_reason IS NOT NULL FROM decks
+             WHERE in_force_at > $1 AND in_force_at <= $2
+                 AND EXISTS (SELECT 1 FROM replaced_leaves WHERE deck_id = decks.id)
+             ORDER BY in_force_at LIMIT $3"
+        ),
+        params![since, last, MAX_CHANGES],
     )
     .await
 }

@@ -3,14 +3,15 @@
 //! The CDR has the sell rate. The deck rate behind it is found again in the tariff of the time when the call began,
 //! which can be rebuilt exactly from the history of decks, markups and exchange rates. Back-dated rates that came after
 //! the call was priced are left out: a live call is priced when it begins, an imported one when it is imported. The
-//! deck rate is returned only if it leads to the very sell rate of the CDR.
+//! deck rate is returned only if it leads to the very sell rate of the CDR. It is one of an earlier deck if the notice of
+//! an increase held the price.
 //!
 //! A CDR names the version of the rate plan that priced it. Its prefix and destination tell which rule of the plan
 //! decided. Customers see the kind of the rule, the team also the plan and the rule.
 
 use std::sync::Arc;
 
-use rating::{Listing, Offer, Prefix, PricedBy, Rate};
+use rating::{Listing, Notice, Offer, Prefix, PricedBy, Rate};
 
 use super::row::CdrRow;
 use super::terms::CallTerms;
@@ -21,7 +22,7 @@ use db::DbError;
 use platform::app::App;
 use platform::ledger::TransactionId;
 use platform::routing::plans::{self, PlanTimeline, PriceRule};
-use platform::routing::tariff::{PastSource, PastTariff, PastTime};
+use platform::routing::tariff::{self, PastSource, PastTariff, PastTime};
 use values::{Currency, Rfc3339, Stored, Time};
 
 /// What the price of a call follows from.
@@ -56,15 +57,18 @@ pub fn price(cdr: &CdrRow, proof: &PriceProof) -> CallPrice {
 
 /// What the sell rate of a call follows from.
 pub async fn prove(app: &App, cdr: &CdrRow) -> Result<PriceProof, Problem> {
+    let account = cdr.terms.account_id;
+    let cached = app.plans.current(&app.db).await?;
     let Some(id) = cdr.terms.rate_plan_version_id else {
         let rule = cdr.terms.rate_upstream_id.map(|_| PriceRule::List);
-        return Ok(PriceProof { source: source(app, cdr, None).await?, rule, plan: None, plan_since: None });
+        let source = source(app, cdr, None, cached.notice(account, None)).await?;
+        return Ok(PriceProof { source, rule, plan: None, plan_since: None });
     };
     let mut conn = app.db.read().await?;
     let version = plans::find_version(&mut conn, id).await?.ok_or_else(|| Problem::internal("the plan is gone"))?;
     let row =
         plans::find(&mut conn, version.rate_plan_id).await?.ok_or_else(|| Problem::internal("the plan is gone"))?;
-    let (account, moment) = (cdr.terms.account_id, PastTime::known_now(cdr.terms.started_at));
+    let moment = PastTime::known_now(cdr.terms.started_at);
     let in_force = PlanTimeline::of_account(&mut conn, account).await?.at(account, moment);
     drop(conn);
     let since = in_force.filter(|in_force| in_force.version_id == id).map(|in_force| in_force.since);
@@ -82,7 +86,7 @@ pub async fn prove(app: &App, cdr: &CdrRow) -> Result<PriceProof, Problem> {
         rule,
     };
     Ok(PriceProof {
-        source: source(app, cdr, Some(plan)).await?,
+        source: source(app, cdr, Some(plan), cached.notice(account, Some(call_plan.rate_plan_id))).await?,
         rule: by.map(PriceRule::from),
         plan: Some(call_plan),
         plan_since: Some(since.unwrap_or(version.effective_at)),
@@ -101,7 +105,12 @@ pub fn decided_by(
 }
 
 /// The deck rate that the sell rate of a call follows from; none if the call had no rate.
-async fn source(app: &App, cdr: &CdrRow, plan: Option<Arc<rating::Plan>>) -> Result<Option<PriceSource>, Problem> {
+async fn source(
+    app: &App,
+    cdr: &CdrRow,
+    plan: Option<Arc<rating::Plan>>,
+    notice: Notice,
+) -> Result<Option<PriceSource>, Problem> {
     let (Some(upstream), Some(number)) = (cdr.terms.rate_upstream_id, Prefix::of_number(&cdr.terms.called)) else {
         return Ok(None);
     };
@@ -119,14 +128,21 @@ async fn source(app: &App, cdr: &CdrRow, plan: Option<Arc<rating::Plan>>) -> Res
             && i64::from(rate.minimum_seconds()) == sold.minimum_seconds
     };
     let work = move || {
-        let prices = stretch.prices(currency)?.with_plan(plan);
+        let prices = stretch.prices(currency)?.with_plan(plan).with_notice(notice);
         let sell = prices.tariff.sell_rate(number, at.millis());
         let Some(sell) = sell.filter(|sell| sell.upstream == upstream && is_sold(&sell.rate)) else { return Ok(None) };
         let source = stretch.source(upstream, sell.source.prefix)?;
-        Ok::<_, DbError>(source.map(|source| price_source(&source, &sell.source, currency)))
+        Ok::<_, DbError>(source.map(|source| (price_source(&source, &sell.source, currency), sell.held)))
     };
     // Rebuilding a past tariff takes long, so it runs on a blocking thread.
-    Ok(tokio::task::spawn_blocking(work).await.map_err(Problem::internal)??)
+    let found = tokio::task::spawn_blocking(work).await.map_err(Problem::internal)??;
+    let Some((mut source, held)) = found else { return Ok(None) };
+    if let Some(held) = held {
+        let (from, to) = (Time::from_millis(held.as_of), Time::from_millis(held.as_of + 1));
+        let decks = tariff::decks_between(&mut *app.db.read().await?, upstream, from, to).await?;
+        source.deck_id = decks.first().and_then(|(_, deck)| *deck);
+    }
+    Ok(Some(source))
 }
 
 fn price_source(source: &PastSource<'_>, listing: &Listing<&Offer>, currency: Currency) -> PriceSource {

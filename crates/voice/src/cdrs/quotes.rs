@@ -1,13 +1,11 @@
 //! Quotes a call before it begins: its sell rate, the upstreams that may take it, and what they charge. The charge of a
 //! finished call is computed in `write::end`.
 
-use std::sync::Arc;
-
 use rating::{Prefix, Rate, Routes};
 use serde::{Deserialize, Serialize};
 
 use identity::balance::CURRENCY;
-use platform::routing::plans::CustomerPlan;
+use platform::routing::plans::CustomerPricing;
 use platform::routing::tariff::Tariff;
 use platform::routing::upstreams::Gateways;
 use values::{E164, RatePlanVersionId, Time, UpstreamId};
@@ -78,17 +76,17 @@ impl Quote {
     }
 }
 
-/// The prices of a number by a customer's plan; none if no active upstream has a rate for it.
+/// The prices of a number for a customer; none if no active upstream has a rate for it.
 pub fn quote(
     tariff: &Tariff,
-    plan: Option<&CustomerPlan>,
+    pricing: &CustomerPricing,
     gateways: &Gateways,
     is_down: impl Fn(UpstreamId) -> bool,
     number: &E164,
     at: Time,
 ) -> Option<Quote> {
     let number = Prefix::of_number(number.as_str())?;
-    let prices = tariff.prices(CURRENCY, is_down).with_plan(plan.map(|plan| Arc::clone(&plan.plan)));
+    let prices = pricing.apply(tariff.prices(CURRENCY, is_down));
     let found = prices.tariff.routes(number, at.millis());
     let sell = found.price.as_ref()?;
     let destination = &sell.source.offer.destination;
@@ -98,7 +96,7 @@ pub fn quote(
         destination_name: destination.name.to_string(),
         country: destination.country.as_str().to_owned(),
         upstream: sell.upstream,
-        plan_version: plan.map(|plan| plan.in_force.version_id),
+        plan_version: pricing.plan.as_ref().map(|plan| plan.in_force.version_id),
     };
     let costs = found.candidates.iter().filter_map(|one| Some((one.upstream, one.cost?.1))).collect();
     Some(Quote { sale, routes: routes(&found, gateways), costs })

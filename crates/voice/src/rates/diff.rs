@@ -11,7 +11,7 @@ use api::problem::Problem;
 use db::DbError;
 use identity::balance::CURRENCY;
 use platform::app::App;
-use platform::routing::plans::CustomerPlan;
+use platform::routing::plans::CustomerPricing;
 use platform::routing::tariff::{PastTime, TwoRanges, TwoTariffs};
 use values::{AccountId, Time, UpstreamId};
 
@@ -42,7 +42,7 @@ async fn page(
     let pasts = app.db.snapshot(work, |conn, (in_force, plans, account, (from, to), after)| {
         Box::pin(async move {
             let (from, to) = (PastTime::known_now(*from), PastTime::known_now(*to));
-            let by = (plans.at(conn, *account, from).await?, plans.at(conn, *account, to).await?);
+            let by = (plans.pricing_at(conn, *account, from).await?, plans.pricing_at(conn, *account, to).await?);
             Ok::<_, DbError>((TwoTariffs::at(conn, (from, to), in_force, *after).await?, by))
         })
     });
@@ -51,7 +51,7 @@ async fn page(
     while let Some(ranges) = tariffs.next(&app.db).await? {
         // One more than the page holds gives the cursor of the next page.
         let (missing, by) = (limit + 1 - entries.len(), by.clone());
-        entries.extend(run_blocking(move || differences(&ranges, by, missing)).await?);
+        entries.extend(run_blocking(move || differences(&ranges, &by, missing)).await?);
         if entries.len() > limit {
             let next = entries.pop().map(|(prefix, _)| RateCursor(prefix));
             return Ok((entries.into_iter().map(|(_, entry)| entry).collect(), next));
@@ -62,11 +62,11 @@ async fn page(
 
 fn differences(
     ranges: &TwoRanges,
-    by: (Option<CustomerPlan>, Option<CustomerPlan>),
+    by: &(CustomerPricing, CustomerPricing),
     limit: usize,
 ) -> Result<Vec<(Prefix, RateDiffEntry)>, Problem> {
     let (old, new) = ranges.prices(CURRENCY)?;
-    let (old, new) = (old.with_plan(by.0.map(|plan| plan.plan)), new.with_plan(by.1.map(|plan| plan.plan)));
+    let (old, new) = (by.0.apply(old), by.1.apply(new));
     let within = |sell: &SellRate<'_, UpstreamId>| ranges.has(sell.prefix);
     let old = old.tariff.sell_rates(ranges.from, ranges.at().0).take_while(within);
     let new = new.tariff.sell_rates(ranges.from, ranges.at().1).take_while(within);

@@ -10,13 +10,13 @@ use hyper::header::HeaderValue;
 use rating::Prefix;
 
 use super::types::Rate;
-use super::{own_plan, prices_by};
+use super::{own_pricing, prices_by};
 use api::answer::{Attachment, CsvFile};
 use api::context::ReadCtx;
 use api::problem::Problem;
 use identity::balance::CURRENCY;
 use platform::outside::download::content_disposition;
-use platform::routing::plans::CustomerPlan;
+use platform::routing::plans::CustomerPricing;
 use platform::routing::tariff::Tariff;
 use values::{Date, Time};
 
@@ -27,9 +27,9 @@ const BATCH: usize = 1000;
 
 /// State of the stream.
 struct Export {
-    /// The tariff and the plan when the export began.
+    /// The tariff and the customer's pricing when the export began.
     tariff: Arc<Tariff>,
-    plan: Option<CustomerPlan>,
+    pricing: CustomerPricing,
     now: Time,
     /// First prefix of the next chunk; none at the end.
     from: Option<Prefix>,
@@ -39,8 +39,8 @@ pub async fn export(ctx: ReadCtx) -> Result<CsvFile, Problem> {
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let tariff = request.app.tariff.current(&request.app.db).await?;
-    let plan = own_plan(&request).await?;
-    let export = Export { tariff, plan, now: request.now, from: Some(Prefix::FIRST) };
+    let pricing = own_pricing(&request).await?;
+    let export = Export { tariff, pricing, now: request.now, from: Some(Prefix::FIRST) };
     let header = stream::iter([Ok(Bytes::from_static(HEADER.as_bytes()))]);
     let rows = stream::unfold(export, async |mut export| {
         let rows = export.next_rows()?;
@@ -58,13 +58,13 @@ pub async fn export(ctx: ReadCtx) -> Result<CsvFile, Problem> {
 impl Export {
     fn next_rows(&mut self) -> Option<Bytes> {
         let from = self.from.take()?;
-        let prices = prices_by(&self.tariff, self.plan.as_ref());
+        let prices = prices_by(&self.tariff, &self.pricing);
         let sells = prices.page(from, BATCH, self.now.millis());
         let last = sells.last()?;
         self.from = last.prefix.next();
         let mut rows = Vec::with_capacity(sells.len() * 80);
         for sell in &sells {
-            write_row(&mut rows, &Rate::of(sell, self.plan.as_ref(), CURRENCY));
+            write_row(&mut rows, &Rate::of(sell, &self.pricing, CURRENCY));
         }
         Some(rows.into())
     }

@@ -2,7 +2,8 @@
 //!
 //! All prices come from the cached tariff, whose version every request checks, so an import on another node applies
 //! here too. The sell rate of a prefix is the rate of the cheapest active upstream, each by its own longest match, in
-//! the account's currency and with that upstream's markup. A customer with a rate plan sees what the plan makes of it.
+//! the account's currency and with that upstream's markup. A customer with a rate plan sees what the plan makes of it, and
+//! what a new deck raises only when its notice ends.
 //!
 //! - `sell`: `GET /rates`, `/rates/lookup` · `export`: `/rates/export` · `diff`: `/rates/diff`
 //! - `admin`: `GET /admin/rates` · `routes`: `/admin/routes`
@@ -21,15 +22,13 @@ pub use routes::routes;
 pub use sell::{list, lookup};
 pub use types::{AdminRate, AdminRoutes, Rate, RateDiffEntry, country, money, prefix_of};
 
-use std::sync::Arc;
-
 use rating::Prefix;
 use serde::{Deserialize, Serialize};
 
 use api::context::RequestCtx;
 use api::problem::Problem;
 use identity::balance::CURRENCY;
-use platform::routing::plans::CustomerPlan;
+use platform::routing::plans::CustomerPricing;
 use platform::routing::tariff::Tariff;
 use values::{Country, Digits, UpstreamId};
 
@@ -99,15 +98,15 @@ impl PrefixFilter {
     }
 }
 
-/// The plan of the caller's account now; none for the list price.
-async fn own_plan(request: &RequestCtx) -> Result<Option<CustomerPlan>, Problem> {
+/// What makes the prices of the caller's account now.
+async fn own_pricing(request: &RequestCtx) -> Result<CustomerPricing, Problem> {
     let account = request.principal()?.account_id;
-    Ok(request.app.plans.current(&request.app.db).await?.of(account, request.now))
+    Ok(request.app.plans.current(&request.app.db).await?.pricing(account, request.now))
 }
 
-/// The prices of a tariff by a plan.
-fn prices_by(tariff: &Tariff, plan: Option<&CustomerPlan>) -> rating::Tariff<UpstreamId> {
-    tariff.prices(CURRENCY, |_| false).with_plan(plan.map(|plan| Arc::clone(&plan.plan))).tariff
+/// The prices of a customer.
+fn prices_by(tariff: &Tariff, pricing: &CustomerPricing) -> rating::Tariff<UpstreamId> {
+    pricing.apply(tariff.prices(CURRENCY, |_| false)).tariff
 }
 
 /// Runs slow work on a blocking thread.

@@ -1,12 +1,11 @@
 //! `/admin/routes`: the routes to a number, their order, and what it follows from.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use rating::quality::{Counts, FAILURES_TO_OPEN, PROBE_EVERY, RETRY_MILLIS, RouteState, Shortfall};
 use rating::{Candidate, DropReason, Prefix};
 
-use super::types::{AdminRoutes, RouteCandidate, RouteReason, RoutesQuery, money, prefix_of};
+use super::types::{AdminRoutes, RouteCandidate, RouteReason, RoutesQuery, moment, money, prefix_of};
 use crate::upstreams::{self, UpstreamRow};
 use api::answer::Json;
 use api::context::{ReadCtx, RequestCtx};
@@ -14,7 +13,7 @@ use api::input::Query;
 use api::problem::Problem;
 use identity::balance::CURRENCY;
 use identity::onboarding;
-use platform::routing::plans::CustomerPlan;
+use platform::routing::plans::CustomerPricing;
 use platform::routing::policies::{Policies, RoutingPolicy, RoutingRules};
 use platform::routing::quality::RouteReport;
 use platform::routing::tariff::{Tariff, Unpriced};
@@ -35,23 +34,24 @@ pub async fn routes(mut ctx: ReadCtx, Query(query): Query<RoutesQuery>) -> Resul
     let tariff = request.app.tariff.current(&request.app.db).await?;
     let policies = request.app.routing_policies.current(&request.app.db).await?;
     let known: HashMap<UpstreamId, UpstreamRow> = upstreams.into_iter().map(|row| (row.id, row)).collect();
-    let plan = match query.customer_id {
-        Some(customer) => request.app.plans.current(&request.app.db).await?.of(customer, request.now),
-        None => None,
+    let plans = request.app.plans.current(&request.app.db).await?;
+    let pricing = match query.customer_id {
+        Some(customer) => plans.pricing(customer, request.now),
+        None => plans.list_pricing(),
     };
-    Ok(Json(routes_to(&request, number, &tariff, plan.as_ref(), &policies, &known)))
+    Ok(Json(routes_to(&request, number, &tariff, &pricing, &policies, &known)))
 }
 
 fn routes_to(
     request: &RequestCtx,
     number: Prefix,
     tariff: &Tariff,
-    plan: Option<&CustomerPlan>,
+    pricing: &CustomerPricing,
     policies: &Policies,
     known: &HashMap<UpstreamId, UpstreamRow>,
 ) -> AdminRoutes {
     let is_down = |id| known.get(&id).is_some_and(|row| row.health == UpstreamHealth::Down);
-    let prices = tariff.prices(CURRENCY, is_down).with_plan(plan.map(|plan| Arc::clone(&plan.plan)));
+    let prices = pricing.apply(tariff.prices(CURRENCY, is_down));
     let routes = prices.tariff.routes(number, request.now.millis());
     let price = routes.price.as_ref();
     let destination = price.map(|sell| &*sell.source.offer.destination.name).unwrap_or_default();
@@ -94,6 +94,7 @@ fn routes_to(
         billing_increment_seconds: sold.map(|rate| rate.increment_seconds()),
         minimum_seconds: sold.map(|rate| rate.minimum_seconds()),
         rule: price.map(|sell| sell.by.into()),
+        held_until: price.and_then(|sell| sell.held).map(|held| moment(held.until)),
         routing: *routing,
         candidates,
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use api::checks::{Checks, Given, must};
 use api::problem::Problem;
-use platform::routing::plans::{CustomerPlan, PriceRule};
+use platform::routing::plans::{CustomerPricing, PriceRule};
 use platform::routing::policies::RoutingRules;
 use values::{AccountId, Country, Currency, Digits, ExactMoney, Money, Rfc3339, Text, Time, UpstreamId, text_enum};
 
@@ -30,12 +30,15 @@ pub struct Rate {
     pub minimum_seconds: u16,
     /// When the rate came into force (RFC 3339, UTC).
     pub effective_at: Rfc3339,
+    /// When the notice of an increase ends that holds this rate (RFC 3339, UTC); null if no increase is announced.
+    pub held_until: Option<Rfc3339>,
 }
 
 impl Rate {
-    /// The rate of a customer with this plan.
-    pub fn of(sell: &SellRate<'_, UpstreamId>, plan: Option<&CustomerPlan>, currency: Currency) -> Rate {
+    /// The rate of a customer.
+    pub fn of(sell: &SellRate<'_, UpstreamId>, pricing: &CustomerPricing, currency: Currency) -> Rate {
         let destination = &sell.source.offer.destination;
+        let plan = pricing.plan.as_ref();
         let plan_since = plan.map_or(rating::UnixMillis::MIN, |plan| plan.in_force.since.millis());
         Rate {
             prefix: sell.prefix.to_string(),
@@ -46,6 +49,7 @@ impl Rate {
             billing_increment_seconds: sell.rate.increment_seconds(),
             minimum_seconds: sell.rate.minimum_seconds(),
             effective_at: moment(sell.source.effective_at.max(plan_since)),
+            held_until: sell.held.map(|held| moment(held.until)),
         }
     }
 }
@@ -92,7 +96,7 @@ pub struct NumberQuery {
 pub struct RoutesQuery {
     /// Number to look up, country code first, such as +31201234567.
     pub number: Digits,
-    /// Customer whose rate plan makes the price; without it, the list price counts.
+    /// Customer whose rate plan and notice make the price; without it, the list price counts.
     #[serde(default)]
     pub customer_id: Option<AccountId>,
 }
@@ -277,6 +281,9 @@ pub struct AdminRoutes {
     pub minimum_seconds: Option<u16>,
     /// What decided the price; null when the number is not sold.
     pub rule: Option<PriceRule>,
+    /// When the notice of an increase ends that holds the price (RFC 3339, UTC); null if none does. Until then, upstreams
+    /// that cost more get no calls.
+    pub held_until: Option<Rfc3339>,
     /// How the routes to the number are ordered.
     pub routing: RoutingRules,
     /// Every upstream, cheapest first, with the reason why it is a route or not. `place` is the order in which calls try

@@ -261,8 +261,8 @@ fn attempt(
         Source::Upstream(_) => None,
     };
     let quote = outbound.and_then(|(number, account)| {
-        let (plan, gateways) = (caches.plans.of(account, priced_at), &caches.gateways);
-        let quote = quote(&caches.tariff, plan.as_ref(), gateways, |id| gateways.is_down(id), number, priced_at);
+        let (pricing, gateways) = (caches.plans.pricing(account, priced_at), &caches.gateways);
+        let quote = quote(&caches.tariff, &pricing, gateways, |id| gateways.is_down(id), number, priced_at);
         app.metrics.decks.lookups.of(if quote.is_some() { "found" } else { "missed" }).inc();
         quote
     });

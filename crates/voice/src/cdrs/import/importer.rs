@@ -123,8 +123,9 @@ impl<'a> Importer<'a> {
             Leg::Termination => {
                 let tariff = self.tariff_at(started_at).await?.ok_or(SuspenseReason::TooManyTariffs)?;
                 let plan = self.plan_at(owner.trunk.account_id, started_at).await?;
+                let pricing = self.plans.pricing_by(owner.trunk.account_id, plan);
                 // An upstream that is down now may have been up then.
-                quote(&tariff, plan.as_ref(), &self.gateways, |_| false, &called, started_at)
+                quote(&tariff, &pricing, &self.gateways, |_| false, &called, started_at)
             }
         };
         if quote.is_none() && line.leg == Leg::Termination && answered_at.is_some() {

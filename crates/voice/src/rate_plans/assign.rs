@@ -118,7 +118,8 @@ async fn draft(ctx: &RequestCtx, customer: AccountId, request: &RatePlanAssign) 
             });
         }
         drop(conn);
-        notice::require(&ctx.app, steps, end).await?;
+        let decks = cached.notice(customer, old).longer(&cached.notice(customer, rate_plan_id));
+        notice::require(&ctx.app, steps, end, decks).await?;
     }
     let waive_reason = request.reason.as_ref().map(ToString::to_string);
     let notice_days = request.notice_days.or(promised);

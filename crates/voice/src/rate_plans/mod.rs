@@ -20,6 +20,8 @@ pub use preview::preview;
 
 use std::sync::Arc;
 
+use rating::Notice;
+
 use crate::price_notices::{self, Audience, ChangeCause};
 use api::answer::{Created, NoContent, VolatileJson};
 use api::checks::Checked;
@@ -109,7 +111,8 @@ async fn draft(ctx: &RequestCtx, id: RatePlanId, changes: RatePlanUpdate) -> Res
     let mut after = plan.clone();
     changes.apply_to_plan(&mut after, ctx.now);
     if let (Some(new), Some(days), false) = (&version, customers_notice, changes.waive_notice) {
-        let end = notice::end(ctx.now, days.max(plan.notice_days).max(after.notice_days));
+        let days = days.max(plan.notice_days).max(after.notice_days);
+        let end = notice::end(ctx.now, days);
         let compiled = Arc::new(new.compile().map_err(Problem::internal)?);
         let mut steps = Vec::new();
         let later = timeline.changes_between(new.effective_at, end);
@@ -119,7 +122,7 @@ async fn draft(ctx: &RequestCtx, id: RatePlanId, changes: RatePlanUpdate) -> Res
             steps.push(Step { at, before, after: Some(Arc::clone(&compiled)) });
         }
         drop(conn);
-        notice::require(&ctx.app, steps, end).await?;
+        notice::require(&ctx.app, steps, end, Notice::of_days(days)).await?;
     }
     Ok(Draft { id, changes, version, plans_version: cached.version() })
 }

@@ -2,13 +2,13 @@
 //!
 //! A change is compared with what the customers would pay without it, prefix by prefix over the whole tariff: when it
 //! begins, and at every change that was already planned before the notice ends. An increase is any higher price per
-//! minute, connect fee, increment or minimum. The comparison runs before the transaction, which then refuses to commit if
-//! any plan has changed since.
+//! minute, connect fee, increment or minimum. What the notice of a deck holds counts on both sides. The comparison runs
+//! before the transaction, which then refuses to commit if any plan has changed since.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use rating::{Increase, Plan};
+use rating::{Increase, Notice, Plan};
 
 use api::faults::Faults;
 use api::problem::Problem;
@@ -46,10 +46,11 @@ pub async fn compiled(
     }
 }
 
-/// Refuses a change that raises a price before its notice ends.
-pub async fn require(app: &App, steps: Vec<Step>, end: Time) -> Result<(), Problem> {
+/// Refuses a change that raises a price before its notice ends. `decks` is the notice of increases by decks.
+pub async fn require(app: &App, steps: Vec<Step>, end: Time, decks: Notice) -> Result<(), Problem> {
     let tariff = app.tariff.current(&app.db).await?;
-    let compared = tokio::task::spawn_blocking(move || steps.iter().find_map(|step| step.increase(&tariff))).await;
+    let compared = move || steps.iter().find_map(|step| step.increase(&tariff, &decks));
+    let compared = tokio::task::spawn_blocking(compared).await;
     let Some(Increase { prefix, .. }) = compared.map_err(Problem::internal)? else { return Ok(()) };
     // A full hour, so that the moment is still good a little later.
     let hours = end.millis().div_euclid(HOUR_MILLIS) + i64::from(end.millis().rem_euclid(HOUR_MILLIS) > 0);
@@ -64,7 +65,7 @@ pub async fn require(app: &App, steps: Vec<Step>, end: Time) -> Result<(), Probl
 
 impl Step {
     /// The first prefix whose price rises.
-    fn increase(&self, tariff: &Tariff) -> Option<Increase> {
+    fn increase(&self, tariff: &Tariff, decks: &Notice) -> Option<Increase> {
         let is_same = match (&self.before, &self.after) {
             (Some(before), Some(after)) => Arc::ptr_eq(before, after),
             (None, None) => true,
@@ -73,7 +74,8 @@ impl Step {
         if is_same {
             return None;
         }
-        let prices = |plan: &Option<Arc<Plan>>| tariff.prices(CURRENCY, |_| false).with_plan(plan.clone()).tariff;
+        let list = || tariff.prices(CURRENCY, |_| false).with_notice(decks.clone());
+        let prices = |plan: &Option<Arc<Plan>>| list().with_plan(plan.clone()).tariff;
         rating::increases(&prices(&self.before), &prices(&self.after), self.at.millis()).next()
     }
 }

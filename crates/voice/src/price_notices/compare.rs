@@ -1,9 +1,10 @@
-//! Compares the prices of customers with the same rate plan at two times, over all prefixes.
+//! Compares the prices of customers with the same rate plan and notice at two times, over all prefixes. Those of a new
+//! deck are compared at one time, without it and with it: what was announced before is not announced again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rating::{Compared, Destination, Plan, Prefix, Rate, SellRate, UnixMillis};
+use rating::{Compared, Destination, Notice, Plan, Prefix, Rate, SellRate, UnixMillis};
 
 use super::impact::ChangedDestination;
 use db::DbError;
@@ -49,6 +50,12 @@ pub struct Period {
     pub plans: (Option<Arc<Plan>>, Option<Arc<Plan>>),
     /// No new price counts earlier for these customers.
     pub since: Time,
+    /// The notice of increases that come from decks.
+    pub notice: Notice,
+    /// When the deck came into force that changes the prices, if one does.
+    pub deck_at: Option<Time>,
+    /// When increases count at the earliest.
+    pub increases_since: Time,
 }
 
 /// How many prefixes change in each way.
@@ -92,9 +99,20 @@ struct Prices {
 /// Compares all prefixes. The tariffs are read in ranges, so it takes little memory.
 pub async fn compare(app: &App, period: Period) -> Result<Comparison, DbError> {
     let in_force = app.tariff.current(&app.db).await?;
-    let times = (PastTime::known_now(period.from), PastTime::known_now(period.to));
-    let tariffs = app.db.snapshot((in_force, times), |conn, (in_force, times)| {
-        Box::pin(async move { TwoTariffs::at(conn, *times, in_force, Prefix::FIRST).await })
+    let times = (period.from, period.to, period.deck_at);
+    let tariffs = app.db.snapshot((in_force, times), |conn, (in_force, (from, to, deck_at))| {
+        Box::pin(async move {
+            match deck_at {
+                Some(deck_at) => {
+                    let before = Time::from_millis(deck_at.millis() - 1);
+                    TwoTariffs::expected(conn, *to, (before, *deck_at), in_force).await
+                }
+                None => {
+                    let times = (PastTime::known_now(*from), PastTime::known_now(*to));
+                    TwoTariffs::at(conn, times, in_force, Prefix::FIRST).await
+                }
+            }
+        })
     });
     let mut tariffs = tariffs.await?;
     let (mut comparison, period) = (Comparison::default(), Arc::new(period));
@@ -118,15 +136,16 @@ impl Comparison {
 
     fn add(&mut self, ranges: &TwoRanges, period: &Period) -> Result<(), DbError> {
         let (old, new) = ranges.prices(CURRENCY)?;
+        let (old, new) = (old.with_notice(period.notice.clone()), new.with_notice(period.notice.clone()));
         let (old, new) = (old.with_plan(period.plans.0.clone()), new.with_plan(period.plans.1.clone()));
         let all = rating::compare((&old.tariff, &new.tariff), ranges.at(), ranges.from);
         for compared in all.take_while(|compared| ranges.has(compared.prefix)) {
-            self.add_prefix(&compared, period.since);
+            self.add_prefix(&compared, period);
         }
         Ok(())
     }
 
-    fn add_prefix(&mut self, Compared { prefix, from, to }: &Compared<'_, UpstreamId>, since: Time) {
+    fn add_prefix(&mut self, Compared { prefix, from, to }: &Compared<'_, UpstreamId>, period: &Period) {
         // Calls have the name that their destination had before.
         let Some(named) = from.as_ref().or(to.as_ref()) else { return };
         let destination = &named.source.offer.destination;
@@ -148,6 +167,10 @@ impl Comparison {
         let Some(change) = change else { return };
         prices.is_changed = true;
         self.counts.add(change);
+        let since = match change {
+            PriceChange::Increased => period.since.max(period.increases_since),
+            _ => period.since,
+        };
         if self.rows.len() < MAX_ROWS {
             self.rows.push(ChangedRate {
                 prefix: *prefix,

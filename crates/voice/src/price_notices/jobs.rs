@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream;
+use rating::Notice;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -48,12 +49,26 @@ pub struct Change {
     pub audience: Audience,
     pub from: i64,
     pub to: i64,
+    /// The deck that changes the prices, if one does.
+    #[serde(default)]
+    pub deck: Option<DeckChange>,
     pub after: Option<AccountId>,
+}
+
+/// A deck that came into force.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct DeckChange {
+    /// In milliseconds.
+    pub at: i64,
+    /// Its increases need no notice.
+    pub is_waived: bool,
 }
 
 /// What a customer is notified of.
 struct Prepared {
     account: AccountId,
+    /// When all new prices are in force for the customer.
+    to: Time,
     comparison: Arc<ComparisonRow>,
     impact: Impact,
 }
@@ -75,6 +90,12 @@ impl Change {
         (Time::from_millis(self.from), Time::from_millis(self.to))
     }
 
+    /// When increases count at the earliest for customers with this notice.
+    fn increases_since(&self, notice: &Notice) -> Time {
+        let bound = self.deck.filter(|deck| !deck.is_waived).map(|deck| notice.end(deck.at));
+        Time::from_millis(bound.unwrap_or(self.from + 1))
+    }
+
     async fn customers(&self, conn: &mut Conn) -> Result<Vec<AccountId>, DbError> {
         let customers = match self.audience {
             Audience::Everyone => onboarding::live_customers(conn, self.after, BATCH).await?,
@@ -85,16 +106,18 @@ impl Change {
     }
 
     /// Which comparison a customer shares with others.
-    async fn key(&self, conn: &mut Conn, customer: AccountId) -> Result<ComparisonKey, DbError> {
+    async fn key(&self, conn: &mut Conn, cached: &Plans, customer: AccountId) -> Result<ComparisonKey, DbError> {
         let (from, to) = self.period();
         let timeline = PlanTimeline::of_account(conn, customer).await?;
         let version = |found: Option<InForce>| found.map_or(Uuid::nil(), |in_force| in_force.version_id.uuid());
-        let (before, after) =
-            (timeline.at(customer, PastTime::known_now(from)), timeline.at(customer, PastTime::known_now(to)));
+        let after = timeline.at(customer, PastTime::known_now(to));
+        // Another plan has a notice of its own.
+        let before = if self.deck.is_some() { after } else { timeline.at(customer, PastTime::known_now(from)) };
         // What the plan says since longer ago is not new.
         let first = Time::from_millis(self.from + 1);
         Ok(ComparisonKey {
             change_id: self.change_id,
+            notice: cached.notice(customer, after.map(|in_force| in_force.rate_plan_id)),
             from_version: version(before),
             to_version: version(after),
             since: after.map_or(first, |in_force| in_force.since.max(first)),
@@ -112,11 +135,12 @@ pub async fn announce_job(context: JobContext<App>, payload: Value) -> Result<()
 }
 
 async fn prepare(context: &JobContext<App>, change: &Change) -> Result<Batch, JobError> {
-    let keyed = context.db.report(change.clone(), |conn, change| {
+    let cached = context.app.plans.current(&context.db).await?;
+    let keyed = context.db.report((change.clone(), cached), |conn, (change, cached)| {
         Box::pin(async move {
             let mut keyed = Vec::new();
             for customer in change.customers(conn).await? {
-                keyed.push((customer, change.key(conn, customer).await?));
+                keyed.push((customer, change.key(conn, cached, customer).await?));
             }
             Ok::<_, DbError>(keyed)
         })
@@ -129,14 +153,21 @@ async fn prepare(context: &JobContext<App>, change: &Change) -> Result<Batch, Jo
     for (account, key) in keyed {
         let comparison = match comparisons.get(&key) {
             Some(known) => Arc::clone(known),
-            None => Arc::clone(comparisons.entry(key).or_insert(comparison(context, change, key).await?)),
+            None => {
+                let new = comparison(context, change, &key).await?;
+                Arc::clone(comparisons.entry(key.clone()).or_insert(new))
+            }
         };
         if comparison.is_empty() {
             continue;
         }
+        let (_, mut to) = change.period();
+        if comparison.increased > 0 {
+            to = to.max(change.increases_since(&key.notice));
+        }
         let calls = calls_of(&mut *context.db.read().await?, account, days).await?;
         let impact = Impact::of(calls, days, &comparison.destinations.0);
-        notices.push(Prepared { account, comparison, impact });
+        notices.push(Prepared { account, to, comparison, impact });
     }
     Ok(Batch { notices, last })
 }
@@ -145,28 +176,38 @@ async fn prepare(context: &JobContext<App>, change: &Change) -> Result<Batch, Jo
 async fn comparison(
     context: &JobContext<App>,
     change: &Change,
-    key: ComparisonKey,
+    key: &ComparisonKey,
 ) -> Result<Arc<ComparisonRow>, JobError> {
     if let Some(known) = store::find_comparison(&mut *context.db.read().await?, key).await? {
         return Ok(Arc::new(known));
     }
     let new = compute(context, change, key).await?;
-    let stored = context.db.tx((new, key), |conn, (new, key)| {
+    let stored = context.db.tx((new, key.clone()), |conn, (new, key)| {
         Box::pin(async move {
             store::insert_comparison(conn, new).await?;
-            store::find_comparison(conn, *key).await
+            store::find_comparison(conn, key).await
         })
     });
     let stored: Option<ComparisonRow> = stored.await?;
     Ok(Arc::new(stored.ok_or_else(|| JobError::Failed("the comparison was not stored".into()))?))
 }
 
-async fn compute(context: &JobContext<App>, change: &Change, key: ComparisonKey) -> Result<ComparisonRow, JobError> {
+async fn compute(context: &JobContext<App>, change: &Change, key: &ComparisonKey) -> Result<ComparisonRow, JobError> {
     let app = &context.app;
     let (from, to) = change.period();
     let cached = app.plans.current(&app.db).await?;
     let plans = (compiled(app, &cached, key.from_version).await?, compiled(app, &cached, key.to_version).await?);
-    let comparison = compare::compare(app, Period { from, to, plans, since: key.since }).await?;
+    let increases_since = change.increases_since(&key.notice);
+    let period = Period {
+        from,
+        to: to.max(increases_since),
+        plans,
+        since: key.since,
+        notice: key.notice.clone(),
+        deck_at: change.deck.map(|deck| Time::from_millis(deck.at)),
+        increases_since,
+    };
+    let comparison = compare::compare(app, period).await?;
     let (counts, destinations) = (comparison.counts, List(comparison.destinations()));
     let files = store_files(app, comparison).await?;
     let (csv, xlsx) = files.unzip();
@@ -174,7 +215,7 @@ async fn compute(context: &JobContext<App>, change: &Change, key: ComparisonKey)
     let now = context.clock.now();
     Ok(ComparisonRow {
         id: Entropy.uuid(now),
-        change_id: key.change_id,
+        change_id: key.stored_change(),
         from_version: key.from_version,
         to_version: key.to_version,
         since: key.since,
@@ -238,8 +279,8 @@ async fn notify_batch(
 
 /// Stores a notice, with its notification and its mails, unless the customer has one of this change.
 async fn notify(conn: &mut Conn, app: &App, change: &Change, prepared: &Prepared) -> Result<(), DbError> {
-    let Prepared { account, comparison, impact } = prepared;
-    let (from, to) = change.period();
+    let Prepared { account, to, comparison, impact } = prepared;
+    let ((from, _), to) = (change.period(), *to);
     let now = conn.now();
     let id: PriceNoticeId = conn.new_id();
     let notice = NoticeRow {

@@ -2,7 +2,7 @@
 //!
 //! Whatever changes prices calls [`announce`] in its transaction: an imported deck, the markup or status of an upstream, a
 //! version of a rate plan, an assignment. Exchange rates do not: they move every day. A job compares the prices of both
-//! times (`compare`), once for all customers with the same plans, and stores the changes as files. A customer with any
+//! times (`compare`), once for all customers with the same plans and notice, and stores the changes as files. A customer with any
 //! change gets one notice: the notification `rates.changed`, a mail with the files, and what the change means for its
 //! calls of the last 30 days (`impact`). Customers whose prices stay the same get nothing.
 //!
@@ -17,7 +17,7 @@ mod store;
 mod types;
 
 pub use admin::list_all;
-pub use jobs::{ANNOUNCE, announce_job};
+pub use jobs::{ANNOUNCE, DeckChange, announce_job};
 pub use store::{names_file, purge, purge_comparisons};
 pub use types::{ChangeCause, check_waiver};
 
@@ -54,15 +54,31 @@ pub fn moment(at: Time) -> (Time, Time) {
     (Time::from_millis(at.millis() - 1), at)
 }
 
+/// Enqueues the notices of a new deck, whose increases count when the notice of each customer ends. The period is from
+/// the last moment of the old rates until all new ones are in force.
+pub async fn announce_deck(conn: &mut Conn, deck: DeckChange, period: (Time, Time)) -> Result<(), DbError> {
+    enqueue(conn, ChangeCause::Deck, Audience::Everyone, period, Some(deck)).await
+}
+
 /// Enqueues the notices of a change. The period is from the last moment of the old prices until all new ones are in force.
 pub async fn announce(
     conn: &mut Conn,
     cause: ChangeCause,
     audience: Audience,
+    period: (Time, Time),
+) -> Result<(), DbError> {
+    enqueue(conn, cause, audience, period, None).await
+}
+
+async fn enqueue(
+    conn: &mut Conn,
+    cause: ChangeCause,
+    audience: Audience,
     (from, to): (Time, Time),
+    deck: Option<DeckChange>,
 ) -> Result<(), DbError> {
     let change_id: Uuid = conn.new_id();
-    let change = jobs::Change { change_id, cause, audience, from: from.millis(), to: to.millis(), after: None };
+    let change = jobs::Change { change_id, cause, audience, from: from.millis(), to: to.millis(), deck, after: None };
     change.enqueue(conn).await
 }
 

@@ -1,5 +1,8 @@
 //! Tables `price_notices` and `price_comparisons`.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use rating::Notice;
 use uuid::Uuid;
 
 use super::impact::{ChangedDestination, Impact};
@@ -8,10 +11,12 @@ use db::{Conn, DbError, insert, params, sql, table_row};
 use platform::outside::files::ContentHash;
 use values::{AccountId, Email, List, Time};
 
-/// Whose prices are compared: one change, and customers with the same plans at both times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Whose prices are compared: one change, and customers with the same plans at both times and the same notice.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ComparisonKey {
     pub change_id: Uuid,
+    /// The notice of increases that come from decks.
+    pub notice: Notice,
     /// The version of the plan at either time; the nil UUID for the list price.
     pub from_version: Uuid,
     pub to_version: Uuid,
@@ -19,11 +24,22 @@ pub struct ComparisonKey {
     pub since: Time,
 }
 
+impl ComparisonKey {
+    /// The id that a comparison is stored under: that of the change, apart for each notice. Another hash would only
+    /// compare again.
+    pub fn stored_change(&self) -> Uuid {
+        let mut hasher = DefaultHasher::new();
+        self.notice.hash(&mut hasher);
+        Uuid::from_u128(self.change_id.as_u128() ^ u128::from(hasher.finish()))
+    }
+}
+
 table_row! {
     /// What changes for customers with the same prices.
     #[derive(Clone, Debug)]
     pub struct ComparisonRow in price_comparisons {
         pub id: Uuid,
+        /// See [`ComparisonKey::stored_change`].
         pub change_id: Uuid,
         pub from_version: Uuid,
         pub to_version: Uuid,
@@ -72,8 +88,7 @@ impl ComparisonRow {
     }
 }
 
-pub async fn find_comparison(conn: &mut Conn, key: ComparisonKey) -> Result<Option<ComparisonRow>, DbError> {
-    let ComparisonKey { change_id, from_version, to_version, since } = key;
+pub async fn find_comparison(conn: &mut Conn, key: &ComparisonKey) -> Result<Option<ComparisonRow>, DbError> {
     conn.opt(
         sql!(
             "SELECT ",
@@ -81,7 +96,7 @@ pub async fn find_comparison(conn: &mut Conn, key: ComparisonKey) -> Result<Opti
             " FROM price_comparisons
              WHERE change_id = $1 AND from_version = $2 AND to_version = $3 AND since = $4"
         ),
-        params![change_id, from_version, to_version, since],
+        params![key.stored_change(), key.from_version, key.to_version, key.since],
     )
     .await
 }

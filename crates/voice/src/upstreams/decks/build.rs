@@ -56,6 +56,8 @@ pub struct BuiltDeck {
     /// If it is wanted.
     pub deck: Option<Deck>,
     pub prefixes: i64,
+    /// Whether any rate changes, in any part.
+    pub changes_rates: bool,
     /// When the first back-dated rate begins to count.
     pub counts_from: Option<UnixMillis>,
     /// When the last rate of the file comes into force.
@@ -111,12 +113,15 @@ fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<BuiltLea
     let deck = plan.wants_deck.then(|| Deck::from_leaves(kept, times)).transpose();
     let deck = deck.map_err(|bad| BuildError::Failed(bad.to_string()))?;
     let (changes, steepest, counts_from) = (entries.changes(), entries.steepest_rise(), entries.counts_from());
+    let replaced = entries.into_replaced();
+    let changes_rates = !replaced.is_empty() || plan.before.is_none();
     if let Some(sink) = &sink {
-        for leaf in encode_leaves(entries.into_replaced().into_iter()) {
+        for leaf in encode_leaves(replaced.into_iter()) {
             send(sink, leaf.map_err(|bad| BuildError::Failed(bad.to_string()))?, true)?;
         }
     }
-    Ok(BuiltDeck { outcome: outcome_of(changes, plan), changes, steepest, deck, prefixes, counts_from, settled })
+    let outcome = outcome_of(changes, plan);
+    Ok(BuiltDeck { outcome, changes, steepest, deck, prefixes, changes_rates, counts_from, settled })
 }
 
 fn send(sink: &mpsc::Sender<BuiltLeaf>, leaf: Leaf, is_replaced: bool) -> Result<(), BuildError> {

@@ -22,7 +22,7 @@ use super::store::{self, ImportRow, Outcome};
 use super::types::{DeckImportId, DeckImportStatus};
 use super::{enqueue, hold};
 use crate::cdrs;
-use crate::price_notices::{self, Audience, ChangeCause};
+use crate::price_notices::{self, DeckChange};
 use crate::upstreams::{self, UpstreamRow};
 use db::{Conn, DbError, Entropy};
 use platform::app::App;
@@ -98,6 +98,7 @@ struct End {
 struct NewDeck {
     id: Uuid,
     prefixes: i64,
+    changes_rates: bool,
     counts_from: Option<UnixMillis>,
     settled: UnixMillis,
 }
@@ -141,7 +142,7 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
         Ok(built) => built,
         Err(outcome) => return Ok(End::failed(outcome)),
     };
-    let BuiltDeck { mut outcome, changes, steepest, deck: new, prefixes, counts_from, settled } = built;
+    let BuiltDeck { mut outcome, changes, steepest, deck: new, prefixes, changes_rates, counts_from, settled } = built;
     let mut impact = Impact::of_prefixes(changes, steepest);
     if let Some(new) = new {
         impact = impact.weigh(app, &upstream, traffic, new, (now, settled)).await.map_err(failed)?;
@@ -154,7 +155,7 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
     if !outcome.held_for.is_empty() {
         return Ok(End { status: DeckImportStatus::Held, pulled, ..End::completed(outcome) });
     }
-    let deck = deck.map(|id| NewDeck { id, prefixes, counts_from, settled });
+    let deck = deck.map(|id| NewDeck { id, prefixes, changes_rates, counts_from, settled });
     Ok(End { deck, pulled, ..End::completed(outcome) })
 }
 
@@ -260,11 +261,12 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
             let change = tariff::record_terms(conn, &upstream.terms()).await?;
             tariff::activate_deck(conn, deck.id, deck.prefixes, change.at, import.waive_reason.as_deref()).await?;
             cdrs::enqueue_rerate(conn).await?;
-            if end.outcome.changes_prices() && upstream.status == UpstreamStatus::Active {
-                let change = change.at.millis();
-                let (from, to) = (deck.counts_from.unwrap_or(change) - 1, deck.settled.max(change));
+            if deck.changes_rates && upstream.status == UpstreamStatus::Active {
+                let at = change.at.millis();
+                let (from, to) = (deck.counts_from.unwrap_or(at) - 1, deck.settled.max(at));
                 let period = (Time::from_millis(from), Time::from_millis(to));
-                price_notices::announce(conn, ChangeCause::Deck, Audience::Everyone, period).await?;
+                let change = DeckChange { at, is_waived: import.waive_reason.is_some() };
+                price_notices::announce_deck(conn, change, period).await?;
             }
         }
         None => delete_unfinished(conn, import.id, import.upstream_id).await?,

@@ -231,12 +231,6 @@ pub struct Outcome {
     pub impact: Option<String>,
 }
 
-impl Outcome {
-    pub fn changes_prices(&self) -> bool {
-        [self.added, self.removed, self.increased, self.decreased].iter().any(|count| *count > 0)
-    }
-}
-
 /// Ends a running import. False when it no longer runs.
 pub async fn end(
     conn: &mut Conn,

@@ -90,8 +90,11 @@ both! {
         assert_eq!(held_imports(&world).await, 1);
         let support = world.minted(Role::Support).await;
         decide(&support, &upstream, &held, "apply", None).await.problem(403, "auth.forbidden");
-        let queued = decide(&admin, &upstream, &held, "apply", None).await.expect(202);
-        assert_eq!(queued["status"], "queued");
+        let unexplained = decide(&admin, &upstream, &held, "apply", Some(json!({"waive_notice": true}))).await;
+        assert_eq!(unexplained.invalid(), ["waive_notice"]);
+        let waived = json!({"waive_notice": true, "reason": "agreed by mail"});
+        let queued = decide(&admin, &upstream, &held, "apply", Some(waived)).await.expect(202);
+        assert_eq!((&queued["status"], &queued["waive_reason"]), (&json!("queued"), &json!("agreed by mail")));
         world.settle().await;
         let applied = import_report(&admin, &upstream, &held).await;
         assert_eq!((&applied["status"], &applied["held_for"]), (&json!("completed"), &json!(["changed_prefixes"])));

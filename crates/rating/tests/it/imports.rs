@@ -16,6 +16,21 @@ fn replaced(old: Vec<Entry>, file: Vec<Entry>, at: UnixMillis) -> Vec<Entry> {
 }
 
 #[test]
+fn what_the_old_deck_would_have_said_of_changed_prefixes_is_kept() {
+    let old = vec![entry("31", 1, 10), entry("31", 7, 12), entry("32", 1, 10), entry("33", 1, 10)];
+    let file = vec![entry("31", 5, 20), entry("32", 1, 10), entry("34", 0, 5)];
+    let kept = |old: Vec<Entry>, file: Vec<Entry>| {
+        let mut next_deck = apply_import(old, file, Mode::Replace, 5);
+        assert!(next_deck.by_ref().count() > 0);
+        next_deck.into_replaced()
+    };
+    let expected = [entry("31", 1, 10), entry("31", 7, 12), entry("33", 1, 10), end("34", 5)];
+    assert_eq!(kept(old, file.clone()), expected);
+    // A first deck replaces nothing.
+    assert_eq!(kept(Vec::new(), file), []);
+}
+
+#[test]
 fn a_future_row_keeps_the_old_price_until_then() {
     let new = replaced(vec![entry("31", 1, 10), entry("31", 7, 12)], vec![entry("31", 9, 20)], 5);
     assert_eq!(new, [entry("31", 1, 10), entry("31", 7, 12), entry("31", 9, 20)]);

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rating::{
-    Country, Deck, DeckTimes, Destination, Entry, Leaf, Offer, Plan, PlanBase, PlanRule, Prefix, Rate, Ratio,
-    RuleMatch, RulePrice, Tariff, Upstream, UpstreamState, encode_leaves,
+    Country, Deck, DeckTimes, Destination, Entry, Leaf, Notice, Offer, Plan, PlanBase, PlanRule, Prefix, Rate, Ratio,
+    Replacement, Replacements, RuleMatch, RulePrice, Tariff, Upstream, UpstreamState, encode_leaves,
 };
 
 use crate::report::{Limit, Line, Spread};
@@ -29,9 +29,10 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
     let entries = entries(&mut digits)?;
     let map: BTreeMap<Prefix, Entry> = entries.iter().map(|entry| (entry.prefix, entry.clone())).collect();
     let plan = Arc::new(plan(&mut digits)?);
+    let replacements = Arc::new(replacements(&entries)?);
     let stored: Vec<Leaf> = encode_leaves(entries.into_iter()).collect::<Result<_, _>>()?;
     let (mut built, mut bytes) = (Vec::new(), Vec::new());
-    let (mut ours, mut yardstick, mut by_plan) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ours, mut yardstick, mut by_plan, mut held) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let started = Instant::now();
         let deck = Deck::from_leaves(stored.iter().map(|leaf| &leaf.body), DeckTimes { made_at: 0, in_force_at: 0 })?;
@@ -46,10 +47,13 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
         let upstream = Upstream::new(1, state, fx, Arc::new(deck))?;
         let tariff = Tariff::new(vec![upstream]).with_plan(Some(Arc::clone(&plan)));
         by_plan.push(lookups_per_second(&numbers, |number| tariff.sell_rate(number, NOW))?);
+        let tariff = tariff.with_replacements(Arc::clone(&replacements)).with_notice(Notice::of_days(7));
+        held.push(lookups_per_second(&numbers, |number| tariff.sell_rate(number, NOW))?);
     }
     let (built, bytes) = (Spread::of(built), Spread::of(bytes));
     let millions = Spread::of(ours.iter().map(|found| found / 1e6).collect());
     let by_plan = Spread::of(by_plan.iter().map(|found| found / 1e6).collect());
+    let held = Spread::of(held.iter().map(|found| found / 1e6).collect());
     let alone = |what, spread: Spread, decimals, unit, limit| {
         Line::alone(what, spread.text(decimals, unit), String::new(), spread.median, limit)
     };
@@ -67,6 +71,13 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
             2,
             " M/s",
             Limit::AtLeast(2.0, " M/s"),
+        ),
+        alone(
+            "The same while the notice of a deck runs that changed every tenth rate",
+            held,
+            2,
+            " M/s",
+            Limit::AtLeast(1.0, " M/s"),
         ),
         alone("Memory per prefix of that deck", bytes, 1, " bytes", Limit::AtMost(100.0, " bytes")),
         alone("Loading that deck from its stored leaves", built, 3, " s", Limit::AtMost(1.0, " s")),
@@ -103,6 +114,18 @@ fn entries(digits: &mut Digits) -> Outcome<Vec<Entry>> {
         entries.push(Entry::new(prefix, 0, offer));
     }
     Ok(entries)
+}
+
+/// What a deck of yesterday replaced: every tenth rate was lower.
+fn replacements(entries: &[Entry]) -> Outcome<Replacements<i32>> {
+    let lower = Rate::new(1, 0, 1, 1)?;
+    let before = entries.iter().step_by(10).map(|entry| {
+        let offer =
+            entry.offer.as_ref().map(|offer| Offer { rate: lower, destination: Arc::clone(&offer.destination) });
+        Entry::new(entry.prefix, entry.effective_at, offer)
+    });
+    let before = Arc::new(Deck::new(before)?);
+    Ok(Replacements::new(vec![Replacement { upstream: 1, at: NOW - Notice::DAY_MILLIS, is_waived: false, before }])?)
 }
 
 /// A plan with rules of three to eight digits, and one for every tenth destination.

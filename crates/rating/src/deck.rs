@@ -144,20 +144,28 @@ impl Deck {
 
     /// The prefixes of a number that have entries, longest first, each with the index of its last entry.
     pub(crate) fn covering(&self, number: Prefix) -> impl Iterator<Item = (Prefix, usize)> {
-        let mut next = self.count_up_to(number).checked_sub(1);
+        let (first, mut visited) = (self.count_up_to(number).checked_sub(1), None);
         std::iter::from_fn(move || {
             loop {
-                let last = next?;
-                let prefix = *self.prefixes.get(last)?;
-                next = match *self.parents.get(last)? {
-                    NO_PARENT => None,
-                    parent => Some(parent as usize),
+                let last = match visited {
+                    None => first?,
+                    Some(child) => self.parent(child)?,
                 };
+                visited = Some(last);
+                let prefix = *self.prefixes.get(last)?;
                 if prefix.covers(number) {
                     return Some((prefix, last));
                 }
             }
         })
+    }
+
+    /// The last entry of the next shorter prefix.
+    fn parent(&self, index: usize) -> Option<usize> {
+        match *self.parents.get(index)? {
+            NO_PARENT => None,
+            parent => Some(parent as usize),
+        }
     }
 
     /// The times of the last entries of the prefixes of a number.

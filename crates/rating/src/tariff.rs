@@ -88,9 +88,6 @@ impl<K: PartialEq> Upstream<K> {
     ) -> Option<Listing<&'t Offer>> {
         let replaced: Vec<&'t Deck> =
             replaced.iter().copied().filter(|one| one.upstream == self.key).map(|one| &*one.before).collect();
-        if replaced.is_empty() {
-            return self.find(number, at);
-        }
         let decks = replaced.iter().copied().chain(self.decks());
         let mut walks: Vec<_> = decks.map(|deck| (deck, deck.covering(number).peekable())).collect();
         loop {
@@ -174,7 +171,7 @@ impl<K: Ord + Copy> Tariff<K> {
         let current = self.sell_rate_before(number, at, &[])?;
         match (&self.replacements, &self.notice) {
             (Some(replacements), Some(notice)) if replacements.may_hold(number, at, notice) => {
-                Some(self.hold(current, number, at, (replacements, notice)))
+                Some(self.hold(current, number, at, replacements, notice))
             }
             _ => Some(current),
         }
@@ -182,12 +179,14 @@ impl<K: Ord + Copy> Tariff<K> {
 
     /// The price that a customer was promised: the current one, unless any part of it is higher than before a deck whose
     /// notice is not over.
+    #[inline(never)]
     fn hold<'t>(
         &'t self,
         current: SellRate<'t, K>,
         number: Prefix,
         at: UnixMillis,
-        (replacements, notice): (&'t Replacements<K>, &Notice),
+        replacements: &'t Replacements<K>,
+        notice: &Notice,
     ) -> SellRate<'t, K> {
         let pending = replacements.pending(number, at, notice);
         // The price as if the ones from the first on had not come.
@@ -232,7 +231,11 @@ impl<K: Ord + Copy> Tariff<K> {
     ) -> Option<SellRate<'t, K>> {
         let (mut longest, mut cheapest) = (None, None::<Cheapest<'_, K>>);
         for upstream in self.active() {
-            let Some(source) = upstream.find_before(number, at, replaced) else { continue };
+            let found = match replaced {
+                [] => upstream.find(number, at),
+                replaced => upstream.find_before(number, at, replaced),
+            };
+            let Some(source) = found else { continue };
             longest = longest.max(Some(source.prefix));
             let deck_rate = &source.offer.rate;
             let (Ok(cost), Ok(rate)) = (upstream.cost_factor.apply(deck_rate), upstream.sell_factor.apply(deck_rate))

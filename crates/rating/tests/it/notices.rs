@@ -184,10 +184,9 @@ fn a_deck_keeps_the_notice_of_the_time_when_it_came() {
 type Change = (usize, Vec<Entry>, bool, bool, UnixMillis);
 
 fn histories() -> impl Strategy<Value = History> {
-    let change = || -> BoxedStrategy<Change> {
-        (0_usize..2, rows(), any::<bool>(), prop::bool::weighted(0.2), 1_i64..4).boxed()
-    };
-    (rows(), rows(), prop::collection::vec(change(), 0..5)).prop_map(|(first, second, changes)| {
+    let change: BoxedStrategy<Change> =
+        (0_usize..2, rows(), any::<bool>(), prop::bool::weighted(0.2), 1_i64..4).boxed();
+    (rows(), rows(), prop::collection::vec(change, 0..5)).prop_map(|(first, second, changes)| {
         let (mut history, mut at) = (History::new(first, second), 0);
         for (upstream, file, replaces, is_waived, gap) in changes {
             at += gap;

@@ -38,7 +38,11 @@ impl RollupDelta {
 
     /// What takes a CDR out again.
     pub fn without(cdr: &CdrRow) -> RollupDelta {
-        let RollupDelta { attempts, answered, seconds, charge, cost } = RollupDelta::of(cdr);
+        RollupDelta::of(cdr).negated()
+    }
+
+    pub fn negated(self) -> RollupDelta {
+        let RollupDelta { attempts, answered, seconds, charge, cost } = self;
         RollupDelta { attempts: -attempts, answered: -answered, seconds: -seconds, charge: -charge, cost: -cost }
     }
 

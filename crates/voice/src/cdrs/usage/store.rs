@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::buckets::{DAY_SPAN, HOUR_SPAN, Stretch};
+use super::buckets::{DAY_SPAN, HOUR_SPAN, Part};
 use crate::cdrs::rollups::RollupDelta;
 use db::{Conn, DbError, Value, params, row, sql};
 use values::{AccountId, TrunkId};
@@ -65,86 +65,119 @@ pub enum ById {
 }
 
 /// An account's points by trunk.
-pub async fn trunks_of(conn: &mut Conn, account: AccountId, it: &Stretch) -> Result<Vec<IdPoint>, DbError> {
+pub async fn trunks_of(conn: &mut Conn, account: AccountId, part: &Part) -> Result<Vec<IdPoint>, DbError> {
     let sql = sql!(
-        "SELECT (slot - $3) / $5, trunk_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-         FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4 GROUP BY 1, 2 LIMIT $6"
+        "WITH RECURSIVE runs (at) AS
+         (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
+         SELECT (slot - $3) / $7, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+         FROM runs JOIN usage_trunks ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
+         GROUP BY 1, 2 LIMIT $8"
     );
-    conn.all(sql, params![account, it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+    conn.all(sql, &of_account(account, part)).await
 }
 
 /// An account's points, all together or by country or destination.
-pub async fn names_of(
-    conn: &mut Conn,
-    account: AccountId,
-    by: ByName,
-    it: &Stretch,
-) -> Result<Vec<NamePoint>, DbError> {
+pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
-            "SELECT (slot - $3) / $5, CAST('' AS TEXT), CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4 GROUP BY 1 LIMIT $6"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
+             SELECT (slot - $3) / $7, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_trunks ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
+             GROUP BY 1 LIMIT $8"
         ),
         ByName::Country => sql!(
-            "SELECT (slot - $3) / $5, country, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4
-             GROUP BY 1, 2 LIMIT $6"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
+             SELECT (slot - $3) / $7, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_destinations ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
+             GROUP BY 1, 2 LIMIT $8"
         ),
         ByName::Destination => sql!(
-            "SELECT (slot - $3) / $5, destination_name, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4
-             GROUP BY 1, 2 LIMIT $6"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
+             SELECT (slot - $3) / $7, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_destinations ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
+             GROUP BY 1, 2 LIMIT $8"
         ),
     };
-    conn.all(sql, params![account, it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+    conn.all(sql, &of_account(account, part)).await
 }
 
 /// The points of all accounts by trunk, customer or upstream.
-pub async fn ids_of_all(conn: &mut Conn, by: ById, it: &Stretch) -> Result<Vec<IdPoint>, DbError> {
+pub async fn ids_of_all(conn: &mut Conn, by: ById, part: &Part) -> Result<Vec<IdPoint>, DbError> {
     let sql = match by {
         ById::Trunk => sql!(
-            "SELECT (slot - $2) / $4, trunk_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_trunks WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_trunks ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
         ById::Customer => sql!(
-            "SELECT (slot - $2) / $4, account_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_trunks WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, account_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_trunks ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
         ById::Upstream => sql!(
-            "SELECT (slot - $2) / $4, upstream_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, upstream_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
     };
-    conn.all(sql, params![it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+    conn.all(sql, &of_part(part)).await
 }
 
 /// The points of all accounts, all together or by country or destination.
-pub async fn names_of_all(conn: &mut Conn, by: ByName, it: &Stretch) -> Result<Vec<NamePoint>, DbError> {
+pub async fn names_of_all(conn: &mut Conn, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
-            "SELECT (slot - $2) / $4, CAST('' AS TEXT), CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1 LIMIT $7"
         ),
         ByName::Country => sql!(
-            "SELECT (slot - $2) / $4, country, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
         ByName::Destination => sql!(
-            "SELECT (slot - $2) / $4, destination_name, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
     };
-    conn.all(sql, params![it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+    conn.all(sql, &of_part(part)).await
+}
+
+fn of_part(part: &Part) -> [Value<'static>; 7] {
+    let Part { span, start, end, step, width, length, .. } = *part;
+    [span, start, end, step, width, length, MAX_POINTS + 1].map(Value::Int)
+}
+
+fn of_account(account: AccountId, part: &Part) -> [Value<'static>; 8] {
+    let [span, start, end, step, width, length, limit] = of_part(part);
+    [Value::Uuid(account.uuid()), span, start, end, step, width, length, limit]
 }
 
 /// Adds to the rollups of an account.

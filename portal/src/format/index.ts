@@ -84,12 +84,17 @@ export function toDate(at: Moment): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
+/** A date without a time, such as an invoice's. It belongs to no zone. */
+export const isDate = (at: Moment): boolean => typeof at === 'string' && /^\d{4}-\d\d-\d\d$/.test(at);
+
+/** The last so many UTC days as dates, today last. */
+export const utcDays = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => new Date(Date.now() - (count - 1 - index) * 86_400_000).toISOString().slice(0, 10));
+
 function inZone(at: Moment, options: Intl.DateTimeFormatOptions): string {
   const date = toDate(at);
   if (!date) return NONE;
-  // A date without a time, such as an invoice's, belongs to no zone.
-  const plain = typeof at === 'string' && /^\d{4}-\d\d-\d\d$/.test(at);
-  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: plain || zone.utc ? 'UTC' : undefined }).format(date);
+  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: isDate(at) || zone.utc ? 'UTC' : undefined }).format(date);
 }
 
 const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', year: 'numeric' };

@@ -76,6 +76,8 @@ test('a customer gets a dearer plan after its notice, or at once with a reason @
   await form.getByLabel('Rate plan', { exact: true }).selectOption('Retail');
   await form.getByRole('button', { name: 'Assign' }).click();
   await expect(form.getByText('A price rises, so customers need notice')).toBeVisible();
+  // The service names the moment in UTC; the form in the reader's zone, as everything else.
+  await expect(form.getByText(/^Must not be before \d+ \w+ \d{4}, [\d:]+, since/)).toBeVisible();
   await expectAccessible(page);
   await form.getByRole('button', { name: 'Use this moment' }).click();
   await form.getByRole('button', { name: 'Assign' }).click();

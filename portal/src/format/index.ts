@@ -102,6 +102,8 @@ const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', 
 
 export const dateTime = (at: Moment) => inZone(at, { ...DAY, ...CLOCK, second: '2-digit' });
 export const day = (at: Moment) => inZone(at, DAY);
+/** A text of the service with the times in it (RFC 3339) as they are shown elsewhere. */
+export const readable = (text: string) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/g, (at) => (toDate(at) ? dateTime(at) : at));
 export const time = (at: Moment) => inZone(at, { ...CLOCK, second: '2-digit' });
 /** For the axes of charts, which have little room: `5 Nov`, or `Nov 2026` where years matter, and `14:00`. */
 export const shortDay = (at: Moment, years = false) => inZone(at, years ? { month: 'short', year: 'numeric' } : { day: 'numeric', month: 'short' });

@@ -104,7 +104,7 @@ export const teamMenu: Entry[] = [
       { label: 'Rates', href: '/team/rates' },
       { label: 'Rate plans', href: '/team/plans' },
       { label: 'Price notices', href: '/team/price-notices' },
-      { label: 'Routes', href: '/team/routes' },
+      { label: 'Routes', href: '/team/routes', count: (inbox) => inbox.open_breakers },
       { label: 'Routing policies', href: '/team/routes/policies' },
       { label: 'Number inventory', href: '/team/stock' },
       { label: 'Exchange rates', href: '/team/fx' },

@@ -126,9 +126,10 @@ export async function priceNotice(admin: Awaited<ReturnType<typeof apiAs>>, mark
     { match: { destination_name: 'Germany mobile' }, markup_pct },
     { match: { prefix: '3188' }, rate_per_minute: { amount: '0.0075', currency: 'EUR' } },
   ];
-  const [last] = (await admin.get('/admin/price-notices?limit=1')).data;
+  const [{ id }] = (await admin.get('/admin/customers?q=Kanaal')).data;
+  const newest = async () => (await admin.get(`/admin/price-notices?customer_id=${id}&limit=1`)).data[0];
+  const last = await newest();
   await admin.patch(`/admin/rate-plans/${plan.id}`, { rules });
-  const newest = async () => (await admin.get('/admin/price-notices?limit=1')).data[0];
   await expect.poll(async () => (await newest())?.id, { timeout: 20_000 }).not.toBe(last?.id);
   return newest();
 }

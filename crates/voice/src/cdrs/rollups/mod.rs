@@ -9,7 +9,7 @@ mod delta;
 mod store;
 mod types;
 
-pub use delta::{ChargeDelta, RollupDelta};
+pub use delta::{ChargeDelta, RollupDelta, Sign};
 pub use store::{Charge, add_to_charges, add_to_days, add_to_hours};
 
 use crate::concurrency::{day_of, hour_of};

@@ -3,6 +3,7 @@
 //! Rollups are kept by UTC hour and UTC day. Days of a zone whose clocks are not whole hours from UTC cannot be summed
 //! up from them and are refused.
 
+use crate::cdrs::rollups::Sign;
 use crate::concurrency::{HOUR_MILLIS, hour_of};
 use values::{Time, TimeZone, text_enum};
 
@@ -48,12 +49,6 @@ pub struct Part {
     stretch: Stretch,
     /// The sign with which a number counts for its own point and for the one before.
     signs: (Sign, Option<Sign>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    Plus,
-    Minus,
 }
 
 impl Stretch {

@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::buckets::Sign;
-use crate::cdrs::rollups::RollupDelta;
+use crate::cdrs::rollups::{RollupDelta, Sign};
 use values::Time;
 
 /// Points of a response.
@@ -29,7 +28,7 @@ impl<K: Ord> Points<K> {
     pub fn add(&mut self, key: K, at: impl IntoIterator<Item = (Time, Sign)>, sums: RollupDelta) {
         let series = self.0.entry(key).or_default();
         for (at, sign) in at {
-            series.entry(at).or_default().add(if sign == Sign::Plus { sums } else { sums.negated() });
+            series.entry(at).or_default().add(sums.signed(sign));
         }
     }
 

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::buckets::{DAY_SPAN, HOUR_SPAN, Part};
 use crate::cdrs::rollups::RollupDelta;
-use db::{Conn, DbError, Value, params, row, sql};
+use db::{Conn, DbError, Value, row, sql};
 use values::{AccountId, TrunkId};
 
 /// Rollup rows that one query sums up to points at most.

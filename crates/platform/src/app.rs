@@ -212,7 +212,7 @@ fn open_mail(settings: &Settings, keys: &Keys, files: &Files) -> Result<MailQueu
 }
 
 fn open_deck_mailbox(settings: &Settings) -> Result<Option<Mailbox>, StartError> {
-    Ok(settings.deck_mail.as_ref().map(|deck_mail| Mailbox::new(&deck_mail.mailbox, None)).transpose()?)
+    Ok(settings.deck_mail.as_ref().map(|deck_mail| Mailbox::new(&deck_mail.mailbox)).transpose()?)
 }
 
 fn open_did_supplier(settings: &Settings, http: &reqwest::Client) -> DidSupplier {

@@ -10,8 +10,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use rustls::pki_types::CertificateDer;
-
 use db::assert_no_connection_held;
 pub use imap::{Encryption, ImapSettings};
 use imap::{Imap, ImapSession};
@@ -78,14 +76,10 @@ enum Kind {
 }
 
 impl Mailbox {
-    /// `roots` are the authorities that the certificate of an IMAP server may be of; by default the system's.
-    pub fn new(
-        settings: &MailboxSettings,
-        roots: Option<Vec<CertificateDer<'static>>>,
-    ) -> Result<Mailbox, MailboxError> {
+    pub fn new(settings: &MailboxSettings) -> Result<Mailbox, MailboxError> {
         Ok(Mailbox(match settings {
             MailboxSettings::Maildir(folder) => Kind::Maildir(Maildir::new(folder)),
-            MailboxSettings::Imap(settings) => Kind::Imap(Imap::new(settings, roots)?),
+            MailboxSettings::Imap(settings) => Kind::Imap(Imap::new(settings)?),
         }))
     }
 

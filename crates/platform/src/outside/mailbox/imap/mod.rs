@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::BASE64;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -39,11 +39,11 @@ pub struct Imap {
 }
 
 impl Imap {
-    pub fn new(settings: &ImapSettings, roots: Option<Vec<CertificateDer<'static>>>) -> Result<Imap, MailboxError> {
+    /// The certificate of the server must be of one of the system's authorities.
+    pub fn new(settings: &ImapSettings) -> Result<Imap, MailboxError> {
         let mut trusted = RootCertStore::empty();
         if settings.encryption != Encryption::None {
-            let roots = roots.unwrap_or_else(|| rustls_native_certs::load_native_certs().certs);
-            trusted.add_parsable_certificates(roots);
+            trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let tls = ClientConfig::builder_with_provider(provider)

@@ -168,7 +168,7 @@ sqlite! {
             let state = node.sign_in(ADMIN_EMAIL).await.get("/admin/deck-mailbox").await.ok();
             assert!(state["polled_at"].is_string(), "{state}");
             match failure {
-                Some(reason) => assert!(state["failure"].as_str().unwrap().starts_with(reason), "{mailbox}: {state}"),
+                Some(reason) => assert!(state["failure"].as_str().unwrap().starts_with(*reason), "{mailbox}: {state}"),
                 None => assert_eq!(state["failure"], Value::Null, "{mailbox}"),
             }
             assert!(!state.to_string().contains("hunter"), "{state}");

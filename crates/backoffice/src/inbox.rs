@@ -37,6 +37,8 @@ pub struct Inbox {
     pub failed_imports: i64,
     /// Rate deck imports that are held and wait for a decision.
     pub held_imports: i64,
+    /// Upstreams whose newest deck mail was refused, and one more while the deck mailbox cannot be read.
+    pub deck_mails: i64,
     /// Jobs that failed too often.
     pub dead_jobs: i64,
     /// Imported CDRs that cannot be rated.
@@ -62,6 +64,7 @@ pub struct OldestWaiting {
 
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<Inbox>, Problem> {
     let counts = counts(&mut ctx).await?;
+    let has_mailbox = ctx.request.app.settings.deck_mail.is_some();
     let beta = onboarding::beta_counts(&mut ctx).await?;
     let waiting = beta.iter().filter(|(status, _)| *status == AccountStatus::BetaWaitlist);
     Ok(Json(Inbox {
@@ -74,6 +77,7 @@ pub async fn show(mut ctx: ReadCtx) -> Result<Json<Inbox>, Problem> {
         open_breakers: quality::count_open(&mut ctx, MAX_COUNT).await?,
         failed_imports: counts.failed_deck_imports + counts.failed_number_imports,
         held_imports: counts.held_imports,
+        deck_mails: counts.refused_deck_mails + if has_mailbox { counts.failed_mailboxes } else { 0 },
         dead_jobs: counts.dead_jobs,
         suspense: cdrs::count_suspended(&mut ctx).await?.min(MAX_COUNT),
         oldest: oldest(&mut ctx).await?.into(),
@@ -90,6 +94,8 @@ row! {
         failed_deck_imports: i64,
         failed_number_imports: i64,
         held_imports: i64,
+        refused_deck_mails: i64,
+        failed_mailboxes: i64,
         dead_jobs: i64,
     }
 }
@@ -113,6 +119,10 @@ async fn counts(conn: &mut Conn) -> Result<Counts, DbError> {
                       WHERE (SELECT i.status FROM number_imports i WHERE i.upstream_id = u.id
                              ORDER BY i.created_at DESC, i.id DESC LIMIT 1) = 'failed' LIMIT $1) AS one),
                  (SELECT COUNT(*) FROM (SELECT id FROM deck_imports WHERE status = 'held' LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM (SELECT id FROM upstreams u
+                      WHERE (SELECT m.outcome FROM deck_mails m WHERE m.upstream_id = u.id AND m.outcome <> 'ignored'
+                             ORDER BY m.created_at DESC, m.id DESC LIMIT 1) = 'refused' LIMIT $1) AS one),
+                 (SELECT COUNT(*) FROM deck_mailbox WHERE failed_since IS NOT NULL),
                  (SELECT COUNT(*) FROM (SELECT id FROM jobs WHERE dead_at IS NOT NULL LIMIT $1) AS one)"
         ),
         params![MAX_COUNT],

@@ -110,6 +110,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0067_route_quality",
     "0068_price_notices",
     "0069_bigsum" + postgres,
+    "0070_deck_mail",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -100,7 +100,7 @@ export const teamMenu: Entry[] = [
   { label: 'Reviews', href: '/team/reviews', icon: ClipboardCheck, count: (inbox) => inbox.kyb + inbox.intakes },
   {
     label: 'Network', href: '/team/upstreams', icon: Network, items: [
-      { label: 'Upstreams', href: '/team/upstreams', count: (inbox) => inbox.upstreams_down + inbox.failed_imports + inbox.held_imports },
+      { label: 'Upstreams', href: '/team/upstreams', count: (inbox) => inbox.upstreams_down + inbox.failed_imports + inbox.held_imports + inbox.deck_mails },
       { label: 'Rates', href: '/team/rates' },
       { label: 'Rate plans', href: '/team/plans' },
       { label: 'Price notices', href: '/team/price-notices' },

@@ -88,7 +88,7 @@ both! {
         let team = scene.world.minted(Role::Support).await;
         let nothing = json!({
             "tickets": 0, "kyb": 0, "intakes": 0, "waitlist": 0, "dunning": 0, "upstreams_down": 0, "open_breakers": 0,
-            "failed_imports": 0, "held_imports": 0, "dead_jobs": 0, "suspense": 0,
+            "failed_imports": 0, "held_imports": 0, "deck_mails": 0, "dead_jobs": 0, "suspense": 0,
             "oldest": {"tickets": null, "kyb": null, "intakes": null, "waitlist": null, "dunning": null},
         });
         assert_eq!(team.get("/admin/inbox").await.ok(), nothing);

@@ -31,6 +31,8 @@ row! {
         pub error_count: i64,
         pub reason: Option<String>,
         pub held_for: Option<List<HoldReason>>,
+        /// Whether it arrived by mail whose sender may be forged.
+        pub unverified_sender: bool,
         /// When it was decided to apply it after all.
         pub approved_at: Option<Time>,
         pub created_at: Time,
@@ -61,6 +63,7 @@ impl ImportRow {
             error_count: 0,
             reason: None,
             held_for: None,
+            unverified_sender: false,
             approved_at: None,
             created_at: now,
             started_at: None,
@@ -89,6 +92,7 @@ pub async fn insert(conn: &mut Conn, new: &ImportRow) -> Result<(), DbError> {
             unchanged: false,
             error_count: 0i64,
             errors: "[]",
+            unverified_sender: new.unverified_sender,
             created_at: new.created_at
         }
     )

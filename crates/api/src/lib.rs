@@ -18,6 +18,7 @@ pub mod answer;
 pub mod api_keys;
 pub mod auth;
 mod bare_answer;
+mod callers;
 pub mod checks;
 pub mod compression;
 mod concurrency;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use prometheus::IntCounter;
 use rusqlite::Connection;
-use tokio::sync::Notify;
 use uuid::Uuid;
 use values::{Time, Value};
 
@@ -17,6 +16,7 @@ use super::entropy::Entropy;
 use super::error::{DbError, Result};
 use super::postgres::Session;
 use super::row::{FromRow, Row, TableRow};
+use super::signals::Signals;
 use super::sqlite;
 use crate::metrics::Metrics;
 
@@ -44,13 +44,15 @@ pub struct Conn {
 pub(super) enum Effect {
     Count(IntCounter, u64),
     WakeJobRunner,
+    ForgetCallers,
 }
 
 impl Effect {
-    pub(super) fn apply(self, jobs_due: &Notify) {
+    pub(super) fn apply(self, signals: &Signals) {
         match self {
             Effect::Count(counter, more) => counter.inc_by(more),
-            Effect::WakeJobRunner => jobs_due.notify_one(),
+            Effect::WakeJobRunner => signals.jobs_due.notify_one(),
+            Effect::ForgetCallers => signals.forget_callers(),
         }
     }
 }
@@ -109,6 +111,12 @@ impl Conn {
     /// Makes the job runner look for due jobs once the transaction is committed.
     pub fn wake_job_runner(&mut self) {
         self.effects.push(Effect::WakeJobRunner);
+    }
+
+    /// Makes this node look every caller up again once the transaction is committed. For whoever changes what a token or
+    /// an API key allows: its own row, its user's, or the user's second factors.
+    pub fn forget_callers(&mut self) {
+        self.effects.push(Effect::ForgetCallers);
     }
 
     pub(super) fn is_sqlite(&self) -> bool {

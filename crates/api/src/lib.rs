@@ -40,6 +40,7 @@ mod networks;
 pub mod openapi;
 mod pace;
 pub mod page;
+pub mod page_text;
 pub mod pipeline;
 pub mod portal;
 pub mod problem;

@@ -188,6 +188,17 @@ impl Conn {
         Ok(count)
     }
 
+    /// Calls `visit` with every row as the engine has it, so that nothing needs to be copied.
+    pub async fn each_row(
+        &mut self,
+        sql: &'static str,
+        params: &[Value<'_>],
+        visit: impl FnMut(Row<'_>) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.run(sql, params, visit).await?;
+        Ok(())
+    }
+
     /// The number of rows inserted, updated or deleted.
     pub async fn exec(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<u64> {
         self.run(sql, params, |_| Ok(())).await

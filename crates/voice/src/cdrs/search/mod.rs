@@ -24,6 +24,12 @@ pub const END_OF_TIME: Time = Time::from_millis(i64::MAX);
 /// Start time and id of a CDR.
 pub type CdrCursor = (Time, CallId);
 
+/// Where a cursor lies among the ids of all CDRs, which are in the order of the calls. A cursor without an id lies before
+/// all calls of its time.
+pub fn position((at, id): CdrCursor) -> CallId {
+    if id.uuid().is_nil() { CallId::first_at(at) } else { id }
+}
+
 /// Which CDRs to return.
 #[derive(Clone, Debug)]
 pub struct CdrFilter {
@@ -106,7 +112,7 @@ pub async fn page(
     }
     // CDRs that arrive between the two statements move the last cursor up; no row may be returned twice.
     let returned = rows.last().map(cursor_of);
-    let last = store::last_scanned(conn, &scan, filter.from, cursor, MAX_SCANNED).await?;
+    let last = store::last_scanned(conn, &scan, filter, cursor, MAX_SCANNED).await?;
     let next = last.map(|last| returned.map_or(last, |returned| returned.min(last)));
     Ok(CdrPage { rows, next })
 }

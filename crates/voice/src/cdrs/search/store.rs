@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use super::{CdrCursor, CdrFilter, Scan};
+use super::{CdrCursor, CdrFilter, Scan, position};
 use crate::cdrs::terms::{CallStatus, HungUpBy, Leg};
 use db::{Conn, DbError, Param, Row, Value, params, pg_sql, row, sql};
 use identity::balance::CURRENCY;
@@ -176,14 +176,12 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<CdrListRow>, DbError> {
     let text = match scan {
-        // The index over all accounts is on an expression, so that the planner does not take it for one account; the
-        // plain conditions select the partitions.
+        // By the primary key, since ids are in the order of the calls; the times select the partitions.
         Scan::AllAccounts => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND started_at + 0 >= $1
-                      AND started_at + 0 <= $2 AND (started_at + 0, id) < ($2, $3)
-                    ORDER BY started_at + 0 DESC, id DESC LIMIT $4) AS scanned
+            " FROM (SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND id > $13 AND id < $3
+                    ORDER BY id DESC LIMIT $4) AS scanned
              WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
                AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
                AND (CAST($11 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($11 AS TEXT))) = $11)
@@ -214,11 +212,18 @@ pub async fn list(
                AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
              ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
+        // Either kind of call has an index of its own.
         Scan::CallId(_) => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE call_id = $13 AND started_at >= $1 AND started_at <= $2
-                      AND (started_at, id) < ($2, $3)
+            " FROM (SELECT * FROM (
+                 SELECT * FROM (SELECT * FROM cdrs WHERE call_id = $13 AND imported AND started_at >= $1
+                                  AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                                ORDER BY started_at DESC, id DESC LIMIT $4) AS imported_calls
+                 UNION ALL
+                 SELECT * FROM (SELECT * FROM cdrs WHERE call_id = $13 AND NOT imported AND started_at >= $1
+                                  AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                                ORDER BY started_at DESC, id DESC LIMIT $4) AS switched_calls) AS calls
                     ORDER BY started_at DESC, id DESC LIMIT $4) AS scanned
              WHERE (account_id = $14 OR $14 IS NULL)
                AND (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
@@ -254,11 +259,11 @@ pub async fn list(
              ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
     };
-    let bounds = scan.bounds(filter.account);
+    let bounds = scan.bounds(filter);
     let params: Vec<Value<'_>> = params![
         filter.from,
         at,
-        id,
+        scan.end((at, id)),
         scanned,
         limit,
         filter.trunk,
@@ -299,7 +304,7 @@ pub async fn count(
         ),
         Scan::AllAccounts | Scan::Account(_) | Scan::Trunk(..) | Scan::CallId(_) => return Ok(limit),
     };
-    let bounds = scan.bounds(filter.account);
+    let bounds = scan.bounds(filter);
     let params: Vec<Value<'_>> =
         params![filter.from, at, id, limit].iter().map(Value::to_owned).chain(bounds).collect();
     let (count,) = conn.one(text, &params).await?;
@@ -310,16 +315,14 @@ pub async fn count(
 pub async fn last_scanned(
     conn: &mut Conn,
     scan: &Scan<'_>,
-    from: Time,
+    filter: &CdrFilter,
     (at, id): CdrCursor,
     scanned: i64,
 ) -> Result<Option<CdrCursor>, DbError> {
     let text = match scan {
         Scan::AllAccounts => sql!(
-            "SELECT started_at, id FROM cdrs
-             WHERE started_at >= $1 AND started_at <= $2 AND started_at + 0 >= $1 AND started_at + 0 <= $2
-               AND (started_at + 0, id) < ($2, $3)
-             ORDER BY started_at + 0 DESC, id DESC LIMIT 1 OFFSET $4"
+            "SELECT started_at, id FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND id > $5 AND id < $3
+             ORDER BY id DESC LIMIT 1 OFFSET $4"
         ),
         Scan::Account(_) => sql!(
             "SELECT started_at, id FROM cdrs
@@ -333,31 +336,48 @@ pub async fn last_scanned(
              ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
         ),
         Scan::CallId(_) => sql!(
-            "SELECT started_at, id FROM cdrs
-             WHERE call_id = $5 AND started_at >= $1 AND started_at <= $2 AND (started_at, id) < ($2, $3)
+            "SELECT started_at, id FROM (
+                 SELECT * FROM (SELECT started_at, id FROM cdrs WHERE call_id = $5 AND imported AND started_at >= $1
+                                  AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                                ORDER BY started_at DESC, id DESC LIMIT CAST($4 AS BIGINT) + 1) AS imported_calls
+                 UNION ALL
+                 SELECT * FROM (SELECT started_at, id FROM cdrs WHERE call_id = $5 AND NOT imported AND started_at >= $1
+                                  AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                                ORDER BY started_at DESC, id DESC LIMIT CAST($4 AS BIGINT) + 1) AS switched_calls
+             ) AS calls
              ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
         ),
         Scan::Called(..) | Scan::Calling(..) => return Ok(None),
     };
-    let mut bounds = scan.bounds(None);
+    let mut bounds = scan.bounds(filter);
     if let Scan::CallId(_) = scan {
         // The account is a filter of the list, not of the scan.
         bounds.truncate(1);
     }
-    let params: Vec<Value<'_>> = params![from, at, id, scanned - 1].iter().map(Value::to_owned).chain(bounds).collect();
+    let params: Vec<Value<'_>> =
+        params![filter.from, at, scan.end((at, id)), scanned - 1].iter().map(Value::to_owned).chain(bounds).collect();
     conn.opt(text, &params).await
 }
 
 impl Scan<'_> {
-    /// The last parameters of a scan: account, and trunk or number prefix; or Call-ID, and the account to filter by.
-    fn bounds(&self, account: Option<AccountId>) -> Vec<Value<'static>> {
+    /// The id that a scan ends at: one of all accounts goes by id alone.
+    fn end(&self, cursor: CdrCursor) -> CallId {
+        match self {
+            Scan::AllAccounts => position(cursor),
+            _ => cursor.1,
+        }
+    }
+
+    /// The last parameters of a scan: account, and trunk or number prefix; or Call-ID, and the account to filter by; or
+    /// the id that all are after.
+    fn bounds(&self, filter: &CdrFilter) -> Vec<Value<'static>> {
         let number = |account: &AccountId, prefix: &str| {
             params![*account, prefix.to_owned(), after_prefix(prefix)].iter().map(Value::to_owned).collect()
         };
         match self {
-            Scan::AllAccounts => Vec::new(),
+            Scan::AllAccounts => vec![CallId::first_at(filter.from).to_value().to_owned()],
             Scan::Account(account) => vec![account.to_value().to_owned()],
-            Scan::CallId(call_id) => vec![call_id.to_value().to_owned(), account.to_value().to_owned()],
+            Scan::CallId(call_id) => vec![call_id.to_value().to_owned(), filter.account.to_value().to_owned()],
             Scan::Trunk(account, trunk) => vec![account.to_value().to_owned(), trunk.to_value().to_owned()],
             Scan::Called(account, prefix) | Scan::Calling(account, prefix) => number(account, prefix),
         }
@@ -399,20 +419,18 @@ pub async fn list_ascending(
 /// The CDRs of all accounts after a cursor and before a time, oldest first, for exports.
 pub async fn list_all_ascending(
     conn: &mut Conn,
-    (at, id): CdrCursor,
+    cursor: CdrCursor,
     to: Time,
     limit: i64,
 ) -> Result<Vec<CdrListRow>, DbError> {
-    // The index over all accounts is on an expression; the plain conditions select the partitions.
+    // The times select the partitions.
     conn.all(
         sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND started_at + 0 >= $1
-                 AND (started_at + 0, id) > ($1, $2) AND started_at + 0 < $3
-             ORDER BY started_at + 0, id LIMIT $4"
+            " FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND id > $2 AND id < $5 ORDER BY id LIMIT $4"
         ),
-        params![at, id, to, limit],
+        params![cursor.0, position(cursor), to, limit, CallId::first_at(to)],
     )
     .await
 }

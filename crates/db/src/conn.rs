@@ -18,12 +18,16 @@ use super::postgres::Session;
 use super::row::{FromRow, Row, TableRow};
 use super::signals::Signals;
 use super::sqlite;
+use super::statements::Statement;
 use crate::metrics::Metrics;
 
 /// Boxes a future, so that callers hold a pointer and the compiler checks one type.
 fn boxed<'a, T>(wait: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
     Box::pin(wait)
 }
+
+/// Statements that are sent together at most.
+const ROUND_TRIP: usize = 200;
 
 pub struct Conn {
     engine: Engine,
@@ -229,6 +233,14 @@ impl Conn {
             Engine::Gone => Err(DbError::Aborted),
         };
         self.record_outcome(outcome)
+    }
+
+    /// The same for any number of statements, 200 at a time.
+    pub async fn exec_many(&mut self, statements: &[Statement]) -> Result<()> {
+        for some in statements.chunks(ROUND_TRIP) {
+            self.exec_all(&some.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
+        }
+        Ok(())
     }
 
     async fn run(

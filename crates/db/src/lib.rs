@@ -28,6 +28,7 @@ mod migrate;
 mod options;
 mod postgres;
 mod row;
+mod signals;
 mod sqlite;
 pub mod statements;
 mod transaction;
@@ -55,6 +56,7 @@ pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 use crate::metrics::Metrics;
 use held::Hold;
 use postgres::{Isolation, Postgres};
+use signals::Signals;
 use sqlite::{PoolSlot, Sqlite};
 
 /// The body of a transaction or a long read. It may run more than once, with the same input.
@@ -82,7 +84,7 @@ pub struct Db {
     engine: Engine,
     clock: Clock,
     metrics: Arc<Metrics>,
-    jobs_due: Arc<Notify>,
+    signals: Arc<Signals>,
 }
 
 #[derive(Clone)]
@@ -95,12 +97,12 @@ impl Db {
     /// Opens the database and checks that its commits are durable. Does not migrate it.
     pub async fn open(options: &DbOptions) -> Result<Db> {
         let metrics = Arc::new(Metrics::new(&options.clock).map_err(DbError::other)?);
-        let jobs_due = Arc::default();
+        let signals = Arc::default();
         let engine = match &options.location {
-            Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics, &jobs_due)?)),
-            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options, &metrics, &jobs_due).await?),
+            Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics, &signals)?)),
+            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options, &metrics, &signals).await?),
         };
-        Ok(Db { engine, clock: options.clock.clone(), metrics, jobs_due })
+        Ok(Db { engine, clock: options.clock.clone(), metrics, signals })
     }
 
     /// The metrics of this node.
@@ -110,7 +112,13 @@ impl Db {
 
     /// Notified after every commit that called [`Conn::wake_job_runner`].
     pub fn jobs_due(&self) -> &Arc<Notify> {
-        &self.jobs_due
+        &self.signals.jobs_due
+    }
+
+    /// Rises with every commit of this node that called [`Conn::forget_callers`]: what was known of a caller before is
+    /// no longer to be relied on.
+    pub fn callers_epoch(&self) -> u64 {
+        self.signals.callers_epoch()
     }
 
     pub fn load(&self) -> Load {

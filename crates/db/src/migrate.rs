@@ -111,6 +111,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0068_price_notices",
     "0069_bigsum" + postgres,
     "0070_deck_mail",
+    "0071_cdr_indexes",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

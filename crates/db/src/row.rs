@@ -21,6 +21,19 @@ impl Row<'_> {
         T::from_cell(cell).map_err(|reason| DbError::Column { name: self.column_name(index), reason })
     }
 
+    /// A text as the engine has it, without a copy; none if it is NULL.
+    pub fn text(&self, index: usize) -> Result<Option<&str>> {
+        let cell = match self {
+            Row::Sqlite(row) => sqlite_cell(row, index)?,
+            Row::Postgres(row) => postgres_cell(row, index)?,
+        };
+        match cell {
+            Cell::Text(text) => Ok(Some(text)),
+            Cell::Null => Ok(None),
+            _ => Err(DbError::Column { name: self.column_name(index), reason: "is not a text".into() }),
+        }
+    }
+
     fn column_name(&self, index: usize) -> String {
         let name = match self {
             Row::Sqlite(row) => row.as_ref().column_name(index).ok(),

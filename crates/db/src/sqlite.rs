@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use values::Value;
 
 use super::bound::Bound;
@@ -21,6 +21,7 @@ use super::copy::{Conflict, TableRows};
 use super::error::{DbError, Result};
 use super::options::DbOptions;
 use super::row::Row;
+use super::signals::Signals;
 use super::{Load, Reader};
 use crate::metrics::Metrics;
 
@@ -40,7 +41,7 @@ impl Sqlite {
         path: &Path,
         options: &DbOptions,
         metrics: &Arc<Metrics>,
-        jobs_due: &Arc<Notify>,
+        signals: &Arc<Signals>,
     ) -> Result<Sqlite> {
         create(path)?;
         let connection = connect(path, options.lock_timeout, Access::ReadWrite)?;
@@ -50,7 +51,7 @@ impl Sqlite {
         Ok(Sqlite {
             readers: readers(options.readers),
             reporters: readers(options.reporters),
-            writer: Writer::start(conn, options, metrics, jobs_due)?,
+            writer: Writer::start(conn, options, metrics, signals)?,
         })
     }
 

@@ -5,18 +5,13 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::buckets::{DAY_SPAN, HOUR_SPAN, Part};
-use crate::cdrs::rollups::RollupDelta;
-use db::{Conn, DbError, Value, row, sql};
-use values::{AccountId, TrunkId};
+use crate::cdrs::rollups::{RollupDelta, TrunkHours};
+use db::{Conn, DbError, Statement, Value, row, sql};
+use values::AccountId;
 
 /// Rollup rows that one query sums up to points at most.
 pub const MAX_POINTS: i64 = 100_000;
 
-/// Statements of one round trip.
-const BATCH: usize = 200;
-
-/// By hour and trunk.
-pub type TrunkHours = BTreeMap<(i64, TrunkId), RollupDelta>;
 /// By hour, country and destination.
 pub type DestinationHours = BTreeMap<(i64, String, String), RollupDelta>;
 /// By hour, country, destination and upstream, which is the UUID of zeros if there is none.
@@ -180,13 +175,8 @@ fn of_account(account: AccountId, part: &Part) -> [Value<'static>; 8] {
     [Value::Uuid(account.uuid()), span, start, end, step, width, length, limit]
 }
 
-/// Adds to the rollups of an account.
-pub async fn add(
-    conn: &mut Conn,
-    account: AccountId,
-    trunks: &TrunkHours,
-    destinations: &DestinationHours,
-) -> Result<(), DbError> {
+/// What adds to the rollups of an account.
+pub fn add(account: AccountId, trunks: &TrunkHours, destinations: &DestinationHours) -> Vec<Statement> {
     let into_trunks = sql!(
         "INSERT INTO usage_trunks (account_id, span, slot, trunk_id, attempts, answered, seconds, charge, cost)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -212,7 +202,7 @@ pub async fn add(
     for (span, slots) in with_days(trunks, |(hour, trunk), slot| (slot(*hour), *trunk)) {
         statements.extend(slots.into_iter().map(|((slot, trunk), sums)| {
             let key = [Value::Uuid(account.uuid()), Value::Int(span), Value::Int(slot), Value::Uuid(trunk.uuid())];
-            (into_trunks, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+            Statement { text: into_trunks, params: key.into_iter().chain(amounts(sums)).collect() }
         }));
     }
     let of_slot = |(hour, country, name): &(i64, String, String), slot: &dyn Fn(i64) -> i64| {
@@ -221,10 +211,10 @@ pub async fn add(
     for (span, slots) in with_days(destinations, of_slot) {
         statements.extend(slots.into_iter().map(|((slot, country, name), sums)| {
             let key = [Value::Uuid(account.uuid()), Value::Int(span), Value::Int(slot), text(country), text(name)];
-            (into_destinations, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+            Statement { text: into_destinations, params: key.into_iter().chain(amounts(sums)).collect() }
         }));
     }
-    run(conn, &statements).await
+    statements
 }
 
 /// Adds to the rollups of all accounts, which every transaction with calls changes: to be called last, so that the
@@ -248,10 +238,10 @@ pub async fn add_routes(conn: &mut Conn, routes: &RouteHours) -> Result<(), DbEr
     for (span, slots) in with_days(routes, of_slot) {
         statements.extend(slots.into_iter().map(|((slot, country, name, upstream), sums)| {
             let key = [Value::Int(span), Value::Int(slot), text(country), text(name), Value::Uuid(upstream)];
-            (into_routes, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+            Statement { text: into_routes, params: key.into_iter().chain(amounts(sums)).collect() }
         }));
     }
-    run(conn, &statements).await
+    conn.exec_many(&statements).await
 }
 
 /// The same sums by hour and by UTC day, each in the order of the keys, which is that of the locks.
@@ -274,13 +264,4 @@ fn text(text: String) -> Value<'static> {
 
 fn amounts(sums: RollupDelta) -> [Value<'static>; 5] {
     [sums.attempts, sums.answered, sums.seconds, sums.charge, sums.cost].map(Value::Int)
-}
-
-async fn run(conn: &mut Conn, statements: &[(&'static str, Vec<Value<'static>>)]) -> Result<(), DbError> {
-    for batch in statements.chunks(BATCH) {
-        let batch: Vec<(&'static str, &[Value<'_>])> =
-            batch.iter().map(|(sql, params)| (*sql, params.as_slice())).collect();
-        conn.exec_all(&batch).await?;
-    }
-    Ok(())
 }

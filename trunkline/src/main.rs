@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use cli::JobSelection;
 use platform::app::StartError;
 use platform::config::{self, Settings};
@@ -37,6 +38,8 @@ enum Command {
     Config(Config),
     /// Check what the service depends on; fails if something does not work
     Doctor,
+    /// Ask the service on this machine whether it is ready; fails if not, for health checks
+    Ready,
     /// Apply database migrations
     Migrate,
     /// Create the first admin, and magic links
@@ -91,6 +94,17 @@ enum Command {
     Demo(Demo),
     /// Print the OpenAPI document
     Openapi,
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the manual pages of all commands
+    Man {
+        /// Folder to write to.
+        #[arg(long, value_name = "FOLDER")]
+        out: PathBuf,
+    },
 }
 
 #[derive(Subcommand)]
@@ -338,6 +352,11 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
     match &arguments.command {
         Some(Command::Openapi) => return cli::print_openapi(),
         Some(Command::Config(command)) => return command.run(arguments.config.as_deref()),
+        Some(Command::Completions { shell }) => {
+            cli::print_completions(*shell, Arguments::command());
+            return Ok(());
+        }
+        Some(Command::Man { out }) => return cli::write_manual(Arguments::command(), out),
         _ => {}
     }
     // They need the address of a service, not its settings.
@@ -353,6 +372,7 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
         match arguments.command.unwrap_or(Command::Serve) {
             Command::Serve => cli::serve(settings).await,
             Command::Doctor => Box::pin(cli::doctor(settings)).await,
+            Command::Ready => cli::ready(&settings).await,
             Command::Migrate => cli::migrate(settings).await,
             Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
                 cli::bootstrap(settings, &legal_name, &name, &email).await
@@ -388,7 +408,12 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
                 cli::sync_switch(settings, target.service, target.out, &control).await
             }
             Command::Demo(demo) => Box::pin(demo.run(settings)).await,
-            Command::Openapi | Command::Config(_) | Command::Listen { .. } | Command::Events(_) => Ok(()),
+            Command::Openapi
+            | Command::Config(_)
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Listen { .. }
+            | Command::Events(_) => Ok(()),
         }
     })
 }

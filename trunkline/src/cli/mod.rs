@@ -2,7 +2,8 @@
 //!
 //! `serve` runs the service; `first_admin` is what it prints while there is no admin. `import` (`remote`: into a service
 //! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead jobs, `switch` on the files
-//! of an edge, `demo` on an empty database, `doctor` on everything. `listen` reads events of a running service.
+//! of an edge, `demo` on an empty database, `doctor` on everything. `listen` reads events of a running service. `manual`
+//! describes the commands themselves; `notify` speaks to systemd.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
@@ -12,6 +13,8 @@ mod first_admin;
 mod import;
 mod jobs;
 mod listen;
+mod manual;
+mod notify;
 mod remote;
 mod secrets;
 mod switch;
@@ -19,10 +22,11 @@ mod verify;
 
 pub use admin::{bootstrap, create_magic_link};
 pub use demo::demo;
-pub use doctor::doctor;
+pub use doctor::{doctor, ready};
 pub use import::{import_cdrs, import_fx, import_rates};
 pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
 pub use listen::{EventSource, listen, tail_events};
+pub use manual::{print_completions, write_manual};
 pub use remote::Remote;
 pub use secrets::rotate_master_secret;
 pub use switch::{render_switch, sync_switch};
@@ -110,8 +114,10 @@ pub async fn serve(settings: Settings) -> Result<(), StartError> {
             print_line(&format!("  {line}"));
         }
     }
+    notify::tell_systemd(notify::READY);
     let signal = stop_signal().await?;
     tracing::info!("stopping");
+    notify::tell_systemd(notify::STOPPING);
     match signal {
         StopSignal::Terminate => running.stop().await,
         // Somebody waits for the prompt.

@@ -66,6 +66,7 @@ mod openapi_tools;
 mod operations;
 mod operations_tls;
 mod orphans;
+mod packages;
 mod pages;
 mod passkeys;
 mod password_change;

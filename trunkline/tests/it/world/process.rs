@@ -135,6 +135,12 @@ impl Process {
         self.child.try_wait().unwrap().is_none()
     }
 
+    /// Asks it to stop, with SIGTERM.
+    pub fn terminate(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
     /// Kills it with SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();

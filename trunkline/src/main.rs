@@ -38,7 +38,31 @@ enum Command {
     /// Check what the service depends on; fails if something does not work
     Doctor,
     /// Apply database migrations
-    Migrate,
+    Migrate {
+        /// Apply none; fail if some are pending, or the database is newer than this binary.
+        #[arg(long, conflicts_with = "plan")]
+        check: bool,
+        /// Apply none; list those that are pending, and whether nodes can serve meanwhile.
+        #[arg(long)]
+        plan: bool,
+    },
+    /// Write a backup of database, files and secrets while the service runs
+    ///
+    /// It is sealed with TRUNKLINE_BACKUP_PASSPHRASE, or with a passphrase that is asked for.
+    Backup {
+        /// File to write; it must not exist.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Restore a backup into an empty installation, and verify it
+    Restore {
+        /// Only read the backup to its end.
+        #[arg(long)]
+        check: bool,
+        /// Backup to read.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Create the first admin, and magic links
     #[command(subcommand)]
     Admin(Admin),
@@ -353,7 +377,11 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
         match arguments.command.unwrap_or(Command::Serve) {
             Command::Serve => cli::serve(settings).await,
             Command::Doctor => Box::pin(cli::doctor(settings)).await,
-            Command::Migrate => cli::migrate(settings).await,
+            Command::Migrate { check: true, .. } => cli::check_migrations(settings).await,
+            Command::Migrate { plan: true, .. } => cli::plan_migrations(settings).await,
+            Command::Migrate { .. } => cli::migrate(settings).await,
+            Command::Backup { file } => Box::pin(cli::make_backup(settings, &file)).await,
+            Command::Restore { check, file } => Box::pin(cli::restore_backup(settings, &file, check)).await,
             Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
                 cli::bootstrap(settings, &legal_name, &name, &email).await
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::fs::File;
 
 use super::incoming::{ReceivedBody, pieces};
-use super::{Content, ContentHash, StoredFile, blocking, is_older};
+use super::{Content, ContentHash, StoredFile, blocking, is_older, system_time};
 use crate::durable::{Draft, create_folder, sync_folder};
 use values::Time;
 
@@ -70,8 +70,8 @@ impl Folder {
     }
 }
 
-/// Two levels of folders keep each folder small.
-fn path_of(root: &Path, hash: &ContentHash) -> PathBuf {
+/// Where the file is in the store's folder. Two levels of folders keep each folder small.
+pub fn path_of(root: &Path, hash: &ContentHash) -> PathBuf {
     let hex = hash.to_string();
     root.join(&hex[..2]).join(&hex[2..4]).join(hex)
 }
@@ -109,6 +109,33 @@ fn list_older(root: &Path, cutoff: Time, after: Option<ContentHash>, limit: usiz
         }
     }
     Ok(found)
+}
+
+/// Calls `visit` with every file that was stored at `since` or later, as it is stored, sealed.
+pub fn walk(
+    root: &Path,
+    since: Time,
+    visit: &mut dyn FnMut(ContentHash, fs::File) -> io::Result<()>,
+) -> io::Result<()> {
+    if !root.exists() {
+        return Ok(());
+    }
+    for outer in names(root, 2)? {
+        for inner in names(&root.join(&outer), 2)? {
+            let folder = root.join(&outer).join(&inner);
+            for name in names(&folder, 64)? {
+                let Some(hash) = ContentHash::parse(&name) else { continue };
+                match fs::File::open(folder.join(&name)) {
+                    Ok(file) if file.metadata()?.modified()? >= system_time(since) => visit(hash, file)?,
+                    Ok(_) => {}
+                    // It was deleted since the folder was listed.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The names of this length in a folder, sorted.

@@ -1,7 +1,8 @@
 //! Making a backup.
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::audit;
 use crate::config::Settings;
 use crate::crypto::secrets::SavedSecrets;
 use crate::durable::{Draft, sync_folder};
-use crate::outside::files::walk_folder;
+use crate::outside::files::{ContentHash, Found, walk_folder};
 use db::{Clock, Conn, Db, DbError, DbOptions, applied_migrations};
 use values::Time;
 
@@ -69,15 +70,17 @@ pub async fn create(
     let copy = with_ending(path, "database.partial");
     let copy_draft = if engine == Engine::Sqlite { Some(begin(copy.clone())?.0) } else { None };
 
-    let files = settings.bucket.is_none().then(|| settings.data_dir.join("files"));
-    let began = Clock::system().now().minus(CLOCK_MARGIN);
+    let mut store = Store {
+        folder: settings.bucket.is_none().then(|| settings.data_dir.join("files")),
+        began: Clock::system().now().minus(CLOCK_MARGIN),
+        recent: BTreeSet::new(),
+    };
     let passphrase = passphrase.to_owned();
-    let first_files = files.clone();
-    let archive: Archive = blocking(move || {
+    let (archive, store): (Archive, Store) = blocking(move || {
         let mut archive = ArchiveWriter::new(target, &passphrase)?;
         archive.write(Part::Secrets, &mut serde_json::to_vec(&secrets)?.as_slice())?;
-        copy_files(&mut archive, first_files.as_deref(), Time::from_millis(0))?;
-        Ok(Arc::new(Mutex::new(archive)))
+        store.copy_all(&mut archive)?;
+        Ok((Arc::new(Mutex::new(archive)), store))
     })
     .await?;
 
@@ -93,7 +96,7 @@ pub async fn create(
             archive.write(Part::Database, &mut File::open(&copy).map_err(|error| cannot("read", &copy, error))?)?;
         }
         drop(copy_draft);
-        copy_files(&mut archive, files.as_deref(), began)?;
+        store.copy_new(&mut archive)?;
         let manifest = Manifest {
             made_at: facts.made_at.millis(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -128,9 +131,43 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn copy_files(archive: &mut ArchiveWriter<NamedFile>, folder: Option<&Path>, since: Time) -> io::Result<()> {
-    let Some(folder) = folder else { return Ok(()) };
-    walk_folder(folder, since, &mut |hash, mut file| archive.write(Part::File(hash), &mut file))
+/// The files of the store, which are copied in two passes. A bucket has no folder.
+struct Store {
+    folder: Option<PathBuf>,
+    /// When the first pass began.
+    began: Time,
+    /// What it copied of the files that the second pass looks for.
+    recent: BTreeSet<ContentHash>,
+}
+
+impl Store {
+    fn copy_all(&mut self, archive: &mut ArchiveWriter<NamedFile>) -> io::Result<()> {
+        let Store { folder: Some(folder), began, recent } = self else { return Ok(()) };
+        walk_folder(folder, &mut |found| {
+            if found.stored_at >= *began {
+                recent.insert(found.hash);
+            }
+            copy_file(archive, &found)
+        })
+    }
+
+    /// Copies what was stored since.
+    fn copy_new(&self, archive: &mut ArchiveWriter<NamedFile>) -> io::Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        walk_folder(folder, &mut |found| {
+            let is_new = found.stored_at >= self.began && !self.recent.contains(&found.hash);
+            if is_new { copy_file(archive, &found) } else { Ok(()) }
+        })
+    }
+}
+
+fn copy_file(archive: &mut ArchiveWriter<NamedFile>, found: &Found) -> io::Result<()> {
+    match File::open(&found.path) {
+        Ok(mut file) => archive.write(Part::File(found.hash), &mut file),
+        // It was deleted since the folder was listed.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(cannot("read", &found.path, error)),
+    }
 }
 
 async fn dump_database(conn: &mut Conn, dump: &Dump) -> Result<Facts, StartError> {

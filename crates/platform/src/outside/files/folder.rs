@@ -7,11 +7,12 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::fs::File;
 
 use super::incoming::{ReceivedBody, pieces};
-use super::{Content, ContentHash, StoredFile, blocking, is_older, system_time};
+use super::{Content, ContentHash, StoredFile, blocking, is_older};
 use crate::durable::{Draft, create_folder, sync_folder};
 use values::Time;
 
@@ -111,12 +112,16 @@ fn list_older(root: &Path, cutoff: Time, after: Option<ContentHash>, limit: usiz
     Ok(found)
 }
 
-/// Calls `visit` with every file that was stored at `since` or later, as it is stored, sealed.
-pub fn walk(
-    root: &Path,
-    since: Time,
-    visit: &mut dyn FnMut(ContentHash, fs::File) -> io::Result<()>,
-) -> io::Result<()> {
+/// A file of the store, as it is stored, sealed.
+pub struct Found {
+    pub hash: ContentHash,
+    /// When it was last stored.
+    pub stored_at: Time,
+    pub path: PathBuf,
+}
+
+/// Calls `visit` with every file of a store.
+pub fn walk(root: &Path, visit: &mut dyn FnMut(Found) -> io::Result<()>) -> io::Result<()> {
     if !root.exists() {
         return Ok(());
     }
@@ -124,10 +129,9 @@ pub fn walk(
         for inner in names(&root.join(&outer), 2)? {
             let folder = root.join(&outer).join(&inner);
             for name in names(&folder, 64)? {
-                let Some(hash) = ContentHash::parse(&name) else { continue };
-                match fs::File::open(folder.join(&name)) {
-                    Ok(file) if file.metadata()?.modified()? >= system_time(since) => visit(hash, file)?,
-                    Ok(_) => {}
+                let (path, Some(hash)) = (folder.join(&name), ContentHash::parse(&name)) else { continue };
+                match fs::metadata(&path) {
+                    Ok(about) => visit(Found { hash, stored_at: time_of(about.modified()?), path })?,
                     // It was deleted since the folder was listed.
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
@@ -136,6 +140,11 @@ pub fn walk(
         }
     }
     Ok(())
+}
+
+fn time_of(time: SystemTime) -> Time {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// The names of this length in a folder, sorted.

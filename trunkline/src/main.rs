@@ -63,6 +63,27 @@ enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Write everything that is stored about a customer to a folder
+    Export {
+        /// Id of the customer.
+        #[arg(value_name = "CUSTOMER")]
+        customer: String,
+        /// Folder to create; by default export-CUSTOMER.
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
+    /// Erase the personal data of a customer who has nothing open
+    ///
+    /// What the law requires stays: invoices, ledger, payments, VAT evidence, the audit log, and the numbers in CDRs
+    /// for TRUNKLINE_CALL_NUMBERS_DAYS.
+    Erase {
+        /// Id of the customer.
+        #[arg(value_name = "CUSTOMER")]
+        customer: String,
+        /// Keep the documents of its intakes.
+        #[arg(long)]
+        keep_documents: bool,
+    },
     /// Create the first admin, and magic links
     #[command(subcommand)]
     Admin(Admin),
@@ -382,6 +403,12 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
             Command::Migrate { .. } => cli::migrate(settings).await,
             Command::Backup { file } => Box::pin(cli::make_backup(settings, &file)).await,
             Command::Restore { check, file } => Box::pin(cli::restore_backup(settings, &file, check)).await,
+            Command::Export { customer, out } => {
+                Box::pin(cli::export_customer(settings, &customer, out.as_deref())).await
+            }
+            Command::Erase { customer, keep_documents } => {
+                Box::pin(cli::erase_customer(settings, &customer, keep_documents)).await
+            }
             Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
                 cli::bootstrap(settings, &legal_name, &name, &email).await
             }

@@ -48,7 +48,7 @@ pub use error::{DbError, Result};
 pub use held::assert_no_connection_held;
 pub use migrate::{MIGRATIONS, Migration, Rollout, applied_migrations};
 pub use options::{DbOptions, Location};
-pub use row::{FromRow, Row, TableRow};
+pub use row::{FromRow, NamedRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};
 use values::Time;
 pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};

@@ -2,8 +2,8 @@
 //!
 //! `serve` runs the service; `first_admin` is what it prints while there is no admin. `import` (`remote`: into a service
 //! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead jobs, `switch` on the files
-//! of an edge, `demo` on an empty database, `doctor` on everything, `backup` and `migrate` on the database as a whole.
-//! `listen` reads events of a running service.
+//! of an edge, `demo` on an empty database, `doctor` on everything, `backup` and `migrate` on the database as a whole,
+//! `personal_data` on what is stored about a customer. `listen` reads events of a running service.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
@@ -15,6 +15,7 @@ mod import;
 mod jobs;
 mod listen;
 mod migrate;
+mod personal_data;
 mod remote;
 mod secrets;
 mod switch;
@@ -28,6 +29,7 @@ pub use import::{import_cdrs, import_fx, import_rates};
 pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
 pub use listen::{EventSource, listen, tail_events};
 pub use migrate::{check_migrations, migrate, plan_migrations};
+pub use personal_data::{erase_customer, export_customer};
 pub use remote::Remote;
 pub use secrets::rotate_master_secret;
 pub use switch::{render_switch, sync_switch};
@@ -178,6 +180,7 @@ async fn database_as_it_is(settings: &Settings) -> Result<Db, StartError> {
 #[derive(Clone, Copy)]
 enum Subject {
     Nobody,
+    Account(AccountId),
     User(AccountId, UserId),
 }
 
@@ -192,6 +195,7 @@ async fn audit_command(
     meta.insert("by".into(), "console".into());
     let (account_id, user_id) = match subject {
         Subject::Nobody => (None, None),
+        Subject::Account(account) => (Some(account), None),
         Subject::User(account, user) => (Some(account), Some(user)),
     };
     let entry = audit::Entry {

@@ -73,6 +73,7 @@ mod passkeys;
 mod password_change;
 mod passwords;
 mod payments;
+mod personal_data;
 mod pipeline;
 mod portal;
 mod pre_hijacking;

@@ -15,6 +15,7 @@
 //! A transaction happens at one time, [`Conn::now`], however often it is retried, and takes its ids from
 //! [`Conn::new_id`]. If it enqueues a job, the commit wakes the job runner.
 
+mod backup;
 mod bound;
 mod clock;
 mod conn;
@@ -46,9 +47,9 @@ pub use ddl::sqlite_ddl;
 pub use entropy::Entropy;
 pub use error::{DbError, Result};
 pub use held::assert_no_connection_held;
-pub use migrate::{MIGRATIONS, Migration, applied_migrations};
+pub use migrate::{MIGRATIONS, Migration, Rollout, applied_migrations};
 pub use options::{DbOptions, Location};
-pub use row::{FromRow, Row, TableRow};
+pub use row::{FromRow, NamedRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};
 use values::Time;
 pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};

@@ -9,6 +9,8 @@
 mod connect;
 mod load;
 
+pub(super) use connect::program_environment;
+
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;

@@ -274,6 +274,18 @@ pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     Ok(())
 }
 
+/// All users that an account ever had.
+pub async fn list_all_of(conn: &mut Conn, account: AccountId) -> Result<Vec<(UserId,)>, DbError> {
+    conn.all(sql!("SELECT id FROM users WHERE account_id = $1 ORDER BY id"), params![account]).await
+}
+
+/// Deletes a user and its name.
+pub async fn erase(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    delete(conn, user).await?;
+    conn.exec(sql!("UPDATE users SET name = 'Erased user' WHERE id = $1"), params![user]).await?;
+    Ok(())
+}
+
 /// Records a sign-in.
 pub async fn record_sign_in(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE users SET last_sign_in_at = $2 WHERE id = $1"), params![user, conn.now()]).await?;

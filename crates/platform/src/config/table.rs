@@ -236,6 +236,7 @@ pub const GROUPS: &[Group] = &[
             setting("TRUNKLINE_URL", NONE, "Origin of the API of [a service elsewhere](operations.md#a-service-elsewhere), for commands"),
             setting("TRUNKLINE_OPS_URL", NONE, "Origin of its operations port, for commands"),
             secret("TRUNKLINE_API_KEY", NONE, "API key for it"),
+            secret("TRUNKLINE_BACKUP_PASSPHRASE", described("asked for on a terminal"), "For `backup` and `restore`: seals and opens backups, at least 12 characters; see [backup.md](backup.md)"),
             setting("TRUNKLINE_SWITCH_TLS_CA", described("the system's authorities"), "For `switch` and `demo --live`: PEM file with the authorities that the operations port's certificate may be of"),
             setting("TRUNKLINE_SWITCH_TLS_CERT", NONE, "For the same commands: PEM file with the client certificate"),
             setting("TRUNKLINE_SWITCH_TLS_KEY", NONE, "PEM file with the private key of that certificate"),

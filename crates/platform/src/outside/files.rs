@@ -23,6 +23,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use db::assert_no_connection_held;
 use folder::Folder;
+pub use folder::{Found, path_of as path_in_folder, walk as walk_folder};
 use futures_util::Stream;
 use futures_util::stream::BoxStream;
 pub use incoming::pieces;

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use crate::{Deck, DeckError, Entry, Prefix, UnixMillis};
 
-/// How long customers know of an increase before it counts.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// How long customers know of an increase before it counts; by default not at all.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Notice {
     /// Since when, and how long in milliseconds; in order. The first one also counts before its time.
     steps: Arc<[(UnixMillis, UnixMillis)]>,
@@ -47,6 +47,11 @@ impl Notice {
     pub fn longer(&self, other: &Notice) -> Notice {
         let times = self.steps.iter().chain(&*other.steps).map(|(since, _)| *since);
         Notice::changing(times.map(|since| (since, self.length(since).max(other.length(since)))).collect())
+    }
+
+    /// Whether any increase ever needs notice.
+    pub fn is_any(&self) -> bool {
+        self.longest() > 0
     }
 
     /// When an increase counts that is announced at a time.

@@ -158,7 +158,7 @@ impl<K: Ord + Copy> Tariff<K> {
 
     /// The prices of a customer with this notice.
     pub fn with_notice(self, notice: Notice) -> Tariff<K> {
-        Tariff { notice: Some(notice), ..self }
+        Tariff { notice: Some(notice).filter(Notice::is_any), ..self }
     }
 
     /// The prices by a plan, or the list prices.

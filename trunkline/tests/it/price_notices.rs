@@ -55,8 +55,8 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         assert_eq!(notices(&cora).await.len(), 0);
         world.advance(60).await;
-        // Germany rises after the notice, the mobile network is cheaper, Belgium is new.
-        let later = rfc3339((world.seconds() + 8 * 86_400) * 1000);
+        // Germany rises next week, the mobile network is cheaper, Belgium is new.
+        let later = rfc3339((world.seconds() + 7 * 86_400) * 1000);
         let deck = format!(
             "prefix,destination_name,country,rate_per_minute,effective_at\n31,Netherlands,NL,0.01,\n\
              316,Netherlands mobile,NL,0.015,\n49,Germany,DE,0.04,{later}\n32,Belgium,BE,0.04,\n"

@@ -1,5 +1,6 @@
-//! Compares the prices of customers with the same rate plan and notice at two times, over all prefixes. Those of a new
-//! deck are compared at one time, without it and with it: what was announced before is not announced again.
+//! Compares the prices of customers with the same rate plan and notice at two times, over all prefixes. For customers
+//! with a notice, those of a new deck are compared at one time, without it and with it: what was announced before is not
+//! announced again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,9 +51,9 @@ pub struct Period {
     pub plans: (Option<Arc<Plan>>, Option<Arc<Plan>>),
     /// No new price counts earlier for these customers.
     pub since: Time,
-    /// The notice of increases that come from decks.
-    pub notice: Notice,
-    /// When the deck came into force that changes the prices, if one does.
+    /// The notice of increases by decks, at either time.
+    pub notices: (Notice, Notice),
+    /// When the deck came into force that changes the prices, if one does and its increases need notice.
     pub deck_at: Option<Time>,
     /// When increases count at the earliest.
     pub increases_since: Time,
@@ -136,7 +137,7 @@ impl Comparison {
 
     fn add(&mut self, ranges: &TwoRanges, period: &Period) -> Result<(), DbError> {
         let (old, new) = ranges.prices(CURRENCY)?;
-        let (old, new) = (old.with_notice(period.notice.clone()), new.with_notice(period.notice.clone()));
+        let (old, new) = (old.with_notice(period.notices.0.clone()), new.with_notice(period.notices.1.clone()));
         let (old, new) = (old.with_plan(period.plans.0.clone()), new.with_plan(period.plans.1.clone()));
         let all = rating::compare((&old.tariff, &new.tariff), ranges.at(), ranges.from);
         for compared in all.take_while(|compared| ranges.has(compared.prefix)) {

@@ -90,9 +90,14 @@ impl Change {
         (Time::from_millis(self.from), Time::from_millis(self.to))
     }
 
+    /// The deck that changes the prices, if one does, for customers with this notice. To others it is like any change.
+    fn deck_for(&self, notice: &Notice) -> Option<DeckChange> {
+        self.deck.filter(|_| notice.is_any())
+    }
+
     /// When increases count at the earliest for customers with this notice.
     fn increases_since(&self, notice: &Notice) -> Time {
-        let bound = self.deck.filter(|deck| !deck.is_waived).map(|deck| notice.end(deck.at));
+        let bound = self.deck_for(notice).filter(|deck| !deck.is_waived).map(|deck| notice.end(deck.at));
         Time::from_millis(bound.unwrap_or(self.from + 1))
     }
 
@@ -110,14 +115,18 @@ impl Change {
         let (from, to) = self.period();
         let timeline = PlanTimeline::of_account(conn, customer).await?;
         let version = |found: Option<InForce>| found.map_or(Uuid::nil(), |in_force| in_force.version_id.uuid());
+        let notice = |found: Option<InForce>| cached.notice(customer, found.map(|in_force| in_force.rate_plan_id));
         let after = timeline.at(customer, PastTime::known_now(to));
-        // Another plan has a notice of its own.
-        let before = if self.deck.is_some() { after } else { timeline.at(customer, PastTime::known_now(from)) };
+        // Another plan is announced on its own.
+        let before = match self.deck_for(&notice(after)) {
+            Some(_) => after,
+            None => timeline.at(customer, PastTime::known_now(from)),
+        };
         // What the plan says since longer ago is not new.
         let first = Time::from_millis(self.from + 1);
         Ok(ComparisonKey {
             change_id: self.change_id,
-            notice: cached.notice(customer, after.map(|in_force| in_force.rate_plan_id)),
+            notices: (notice(before), notice(after)),
             from_version: version(before),
             to_version: version(after),
             since: after.map_or(first, |in_force| in_force.since.max(first)),
@@ -163,7 +172,7 @@ async fn prepare(context: &JobContext<App>, change: &Change) -> Result<Batch, Jo
         }
         let (_, mut to) = change.period();
         if comparison.increased > 0 {
-            to = to.max(change.increases_since(&key.notice));
+            to = to.max(change.increases_since(&key.notices.1));
         }
         let calls = calls_of(&mut *context.db.read().await?, account, days).await?;
         let impact = Impact::of(calls, days, &comparison.destinations.0);
@@ -197,14 +206,14 @@ async fn compute(context: &JobContext<App>, change: &Change, key: &ComparisonKey
     let (from, to) = change.period();
     let cached = app.plans.current(&app.db).await?;
     let plans = (compiled(app, &cached, key.from_version).await?, compiled(app, &cached, key.to_version).await?);
-    let increases_since = change.increases_since(&key.notice);
+    let increases_since = change.increases_since(&key.notices.1);
     let period = Period {
         from,
         to: to.max(increases_since),
         plans,
         since: key.since,
-        notice: key.notice.clone(),
-        deck_at: change.deck.map(|deck| Time::from_millis(deck.at)),
+        notices: key.notices.clone(),
+        deck_at: change.deck_for(&key.notices.1).map(|deck| Time::from_millis(deck.at)),
         increases_since,
     };
     let comparison = compare::compare(app, period).await?;

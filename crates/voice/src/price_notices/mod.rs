@@ -2,9 +2,9 @@
 //!
 //! Whatever changes prices calls [`announce`] in its transaction: an imported deck, the markup or status of an upstream, a
 //! version of a rate plan, an assignment. Exchange rates do not: they move every day. A job compares the prices of both
-//! times (`compare`), once for all customers with the same plans and notice, and stores the changes as files. A customer with any
-//! change gets one notice: the notification `rates.changed`, a mail with the files, and what the change means for its
-//! calls of the last 30 days (`impact`). Customers whose prices stay the same get nothing.
+//! times (`compare`), once for all customers with the same plans and notice, and stores the changes as files. A customer
+//! with any change gets one notice: the notification `rates.changed`, a mail with the files, and what the change means for
+//! its calls of the last 30 days (`impact`). Customers whose prices stay the same get nothing.
 //!
 //! - `jobs`: the job · `compare`, `files`, `impact`: what a notice says · `admin`: `/admin/price-notices`
 
@@ -54,8 +54,8 @@ pub fn moment(at: Time) -> (Time, Time) {
     (Time::from_millis(at.millis() - 1), at)
 }
 
-/// Enqueues the notices of a new deck, whose increases count when the notice of each customer ends. The period is from
-/// the last moment of the old rates until all new ones are in force.
+/// Enqueues the notices of a new deck, whose increases count when the notice of each customer ends, if it has one. The
+/// period is from the last moment of the old rates until all new ones are in force.
 pub async fn announce_deck(conn: &mut Conn, deck: DeckChange, period: (Time, Time)) -> Result<(), DbError> {
     enqueue(conn, ChangeCause::Deck, Audience::Everyone, period, Some(deck)).await
 }

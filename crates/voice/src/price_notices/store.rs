@@ -11,12 +11,12 @@ use db::{Conn, DbError, insert, params, sql, table_row};
 use platform::outside::files::ContentHash;
 use values::{AccountId, Email, List, Time};
 
-/// Whose prices are compared: one change, and customers with the same plans at both times and the same notice.
+/// Whose prices are compared: one change, and customers with the same plans and notices at both times.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ComparisonKey {
     pub change_id: Uuid,
-    /// The notice of increases that come from decks.
-    pub notice: Notice,
+    /// The notice of increases by decks, at either time.
+    pub notices: (Notice, Notice),
     /// The version of the plan at either time; the nil UUID for the list price.
     pub from_version: Uuid,
     pub to_version: Uuid,
@@ -25,11 +25,11 @@ pub struct ComparisonKey {
 }
 
 impl ComparisonKey {
-    /// The id that a comparison is stored under: that of the change, apart for each notice. Another hash would only
+    /// The id that a comparison is stored under: that of the change, apart for other notices. Another hash would only
     /// compare again.
     pub fn stored_change(&self) -> Uuid {
         let mut hasher = DefaultHasher::new();
-        self.notice.hash(&mut hasher);
+        self.notices.hash(&mut hasher);
         Uuid::from_u128(self.change_id.as_u128() ^ u128::from(hasher.finish()))
     }
 }

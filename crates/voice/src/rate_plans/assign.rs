@@ -118,7 +118,7 @@ async fn draft(ctx: &RequestCtx, customer: AccountId, request: &RatePlanAssign) 
             });
         }
         drop(conn);
-        let decks = cached.notice(customer, old).longer(&cached.notice(customer, rate_plan_id));
+        let decks = (cached.notice(customer, old), cached.notice(customer, rate_plan_id));
         notice::require(&ctx.app, steps, end, decks).await?;
     }
     let waive_reason = request.reason.as_ref().map(ToString::to_string);

@@ -122,7 +122,8 @@ async fn draft(ctx: &RequestCtx, id: RatePlanId, changes: RatePlanUpdate) -> Res
             steps.push(Step { at, before, after: Some(Arc::clone(&compiled)) });
         }
         drop(conn);
-        notice::require(&ctx.app, steps, end, Notice::of_days(days)).await?;
+        let decks = Notice::of_days(days);
+        notice::require(&ctx.app, steps, end, (decks.clone(), decks)).await?;
     }
     Ok(Draft { id, changes, version, plans_version: cached.version() })
 }

@@ -2,8 +2,9 @@
 //!
 //! A change is compared with what the customers would pay without it, prefix by prefix over the whole tariff: when it
 //! begins, and at every change that was already planned before the notice ends. An increase is any higher price per
-//! minute, connect fee, increment or minimum. What the notice of a deck holds counts on both sides. The comparison runs
-//! before the transaction, which then refuses to commit if any plan has changed since.
+//! minute, connect fee, increment or minimum. What the notice of a deck holds counts on both sides, so that another plan
+//! with a shorter one does not lift it. The comparison runs before the transaction, which then refuses to commit if any
+//! plan has changed since.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,8 +47,9 @@ pub async fn compiled(
     }
 }
 
-/// Refuses a change that raises a price before its notice ends. `decks` is the notice of increases by decks.
-pub async fn require(app: &App, steps: Vec<Step>, end: Time, decks: Notice) -> Result<(), Problem> {
+/// Refuses a change that raises a price before its notice ends. `decks` are the notices of increases by decks, without
+/// the change and with it.
+pub async fn require(app: &App, steps: Vec<Step>, end: Time, decks: (Notice, Notice)) -> Result<(), Problem> {
     let tariff = app.tariff.current(&app.db).await?;
     let compared = move || steps.iter().find_map(|step| step.increase(&tariff, &decks));
     let compared = tokio::task::spawn_blocking(compared).await;
@@ -65,7 +67,7 @@ pub async fn require(app: &App, steps: Vec<Step>, end: Time, decks: Notice) -> R
 
 impl Step {
     /// The first prefix whose price rises.
-    fn increase(&self, tariff: &Tariff, decks: &Notice) -> Option<Increase> {
+    fn increase(&self, tariff: &Tariff, decks: &(Notice, Notice)) -> Option<Increase> {
         let is_same = match (&self.before, &self.after) {
             (Some(before), Some(after)) => Arc::ptr_eq(before, after),
             (None, None) => true,
@@ -74,8 +76,10 @@ impl Step {
         if is_same {
             return None;
         }
-        let list = || tariff.prices(CURRENCY, |_| false).with_notice(decks.clone());
-        let prices = |plan: &Option<Arc<Plan>>| list().with_plan(plan.clone()).tariff;
-        rating::increases(&prices(&self.before), &prices(&self.after), self.at.millis()).next()
+        let prices = |plan: &Option<Arc<Plan>>, decks: &Notice| {
+            tariff.prices(CURRENCY, |_| false).with_plan(plan.clone()).with_notice(decks.clone()).tariff
+        };
+        let (before, after) = (prices(&self.before, &decks.0), prices(&self.after, &decks.1));
+        rating::increases(&before, &after, self.at.millis()).next()
     }
 }

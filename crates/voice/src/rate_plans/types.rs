@@ -313,7 +313,8 @@ pub struct CustomerRatePlan {
     pub rate_plan_name: Option<Text<1, 100>>,
     /// Id of the version of the plan that is in force; null for the list price.
     pub rate_plan_version_id: Option<RatePlanVersionId>,
-    /// Days before an increase takes effect for the customer, unless its plan has a longer notice.
+    /// Days before an increase takes effect for the customer, unless its plan has a longer notice. Without a plan, decks
+    /// take effect at once unless days were agreed.
     pub notice_days: i64,
     /// Assignments of rate plans to the customer, the latest first; at most 200.
     pub history: Vec<RatePlanAssignment>,

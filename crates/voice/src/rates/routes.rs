@@ -34,10 +34,9 @@ pub async fn routes(mut ctx: ReadCtx, Query(query): Query<RoutesQuery>) -> Resul
     let tariff = request.app.tariff.current(&request.app.db).await?;
     let policies = request.app.routing_policies.current(&request.app.db).await?;
     let known: HashMap<UpstreamId, UpstreamRow> = upstreams.into_iter().map(|row| (row.id, row)).collect();
-    let plans = request.app.plans.current(&request.app.db).await?;
     let pricing = match query.customer_id {
-        Some(customer) => plans.pricing(customer, request.now),
-        None => plans.list_pricing(),
+        Some(customer) => request.app.plans.current(&request.app.db).await?.pricing(customer, request.now),
+        None => CustomerPricing::default(),
     };
     Ok(Json(routes_to(&request, number, &tariff, &pricing, &policies, &known)))
 }

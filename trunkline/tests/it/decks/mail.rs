@@ -149,10 +149,10 @@ both! {
         assert_eq!(maildir.seen(), ["1:2,S", "2:2,S"]);
         assert_eq!((count(db, IMPORTS).await, mails(&admin, "").await.len()), (1, 1));
         // Another file of the same message is not the same.
-        maildir.deliver("3", &mail("1", SENDER, "Our rates", &[("a.csv", sheet), ("b.csv", &sheet.replace("0.005", "0.004"))]));
+        maildir.deliver("3", &mail("1", SENDER, "Our rates", &[("a.csv", sheet), ("b.csv", &sheet.replace("0.005", "0.006"))]));
         poll(&world).await;
         assert_eq!((count(db, IMPORTS).await, mails(&admin, "").await.len()), (2, 1));
-        assert_eq!(price(&world, "31201234567").await.as_deref(), Some("0.0044"));
+        assert_eq!(price(&world, "31201234567").await.as_deref(), Some("0.0066"));
         let log = admin.get("/admin/audit-log?action=deck_mail.receive").await.ok();
         assert_eq!(log["rows"].as_array().unwrap().len(), 2, "{log}");
         world.end().await;

@@ -14,9 +14,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 use crate::world::engines::both;
-use crate::world::fixtures::rates::{
-    DECK, WAIVED, import_counts, import_deck, import_report, large_deck, price, upload_deck,
-};
+use crate::world::fixtures::rates::{DECK, import_counts, import_deck, import_report, large_deck, price, upload_deck};
 use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
 use crate::world::fixtures::{count, key};
 use crate::world::process;
@@ -123,7 +121,7 @@ both! {
         let mut accepted = Vec::new();
         for cents in 1..=5 {
             let deck = large_deck(3_000, &format!("0.0{cents}"));
-            accepted.push(upload_deck(&admin, &upstream, WAIVED, &deck).await.expect(202));
+            accepted.push(upload_deck(&admin, &upstream, "", &deck).await.expect(202));
         }
         world.settle().await;
         for one in &accepted {

@@ -10,9 +10,7 @@ use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::cdrs::{cdr_line, import_cdrs, rfc3339};
 use crate::world::fixtures::key;
 use crate::world::fixtures::rate_plans::{assign_plan, create_plan};
-use crate::world::fixtures::rates::{
-    DECK_HEADER, WAIVED, import_deck, prefixes, price, upload_deck, upstream_with_deck,
-};
+use crate::world::fixtures::rates::{DECK_HEADER, WAIVED, import_deck, prefixes, upload_deck, upstream_with_deck};
 use crate::world::fixtures::switch::{CALL_DECK, Scene, deny_reason, trunk_with_source};
 use crate::world::fixtures::upstreams::update_upstream;
 
@@ -21,15 +19,21 @@ const DUTCH: &str = "31201234567";
 const BRITISH: &str = "442071234567";
 const OTHER_SOURCE: &str = "8.8.4.8";
 
-/// A customer on the list, which is twice the cost, and one that pays the cost and half of it.
+/// A customer whose plan is the list, which is twice the cost, and one that pays the cost and half of it. The plan of
+/// the first has no notice, so that the default counts.
 async fn scene(db: &TestDb) -> (Scene, Session) {
     let scene = Scene::start(db, 100_000).await;
     update_upstream(&scene.admin, &scene.upstream, json!({"markup_percent": 100})).await.ok();
     let carl = scene.world.customer("carl@customer.example").await;
     scene.world.top_up(&carl.account_id, 100_000).await;
     trunk_with_source(&carl, json!({}), OTHER_SOURCE).await;
-    let plan = create_plan(&scene.admin, json!({"base": "cost", "markup_pct": 50})).await;
-    assign_plan(&scene.admin, &carl.account_id, Some(&plan), json!({})).await.ok();
+    for (customer, plan) in [
+        (&scene.customer, json!({"base": "list", "markup_pct": 0, "notice_days": 0})),
+        (&carl, json!({"base": "cost", "markup_pct": 50})),
+    ] {
+        let plan = create_plan(&scene.admin, plan).await;
+        assign_plan(&scene.admin, &customer.account_id, Some(&plan), json!({})).await.ok();
+    }
     scene.world.advance(60).await;
     (scene, carl)
 }
@@ -54,6 +58,20 @@ async fn amount(customer: &Client, number: &str) -> String {
     rate(customer, number).await["rate_per_minute"]["amount"].as_str().unwrap().to_owned()
 }
 
+/// What a number of each kind costs.
+async fn amounts(customer: &Client) -> Vec<String> {
+    let mut amounts = Vec::new();
+    for number in ["31699999999", "31612345678", "32512345"] {
+        amounts.push(amount(customer, number).await);
+    }
+    amounts
+}
+
+async fn listed(customer: &Client) -> Vec<String> {
+    let page = customer.get("/rates").await.ok();
+    prefixes(&page).into_iter().map(str::to_owned).collect()
+}
+
 fn millis(time: &Value) -> i64 {
     serde_json::from_value::<Rfc3339>(time.clone()).unwrap().0.millis()
 }
@@ -64,7 +82,7 @@ fn is_days_after(time: &Value, imported: i64, days: i64) -> bool {
 }
 
 both! {
-    async fn a_dearer_deck_counts_on_the_list_and_on_a_plan_when_the_notice_ends(db) {
+    async fn a_dearer_deck_reaches_customers_on_plans_when_their_notice_ends(db) {
         let (scene, carl) = scene(db).await;
         let begun = scene.allowed(json!({})).await["call_token"].clone();
         let dearer = deck("0.1").replace("GB,0.6,", "GB,0.5,");
@@ -91,7 +109,9 @@ both! {
         assert_eq!(scene.denied(json!({"source_ip": OTHER_SOURCE})).await, deny_reason("no_route", 503));
         let routes = async |query: String| scene.admin.get(&format!("/admin/routes?number={DUTCH}{query}")).await.ok();
         let list = routes(String::new()).await;
-        assert_eq!((&list["price"]["amount"], &list["candidates"][0]["reason"]), (&json!("0.12"), &json!("cheapest")));
+        assert_eq!((&list["price"]["amount"], &list["held_until"]), (&json!("0.20"), &Value::Null));
+        let own = routes(format!("&customer_id={}", scene.customer.account_id)).await;
+        assert_eq!((&own["price"]["amount"], &own["candidates"][0]["reason"]), (&json!("0.12"), &json!("cheapest")));
         let planned = routes(format!("&customer_id={}", carl.account_id)).await;
         assert_eq!((&planned["price"]["amount"], &planned["candidates"][0]["reason"]), (&json!("0.09"), &json!("over_price")));
         assert_eq!(planned["held_until"], until);
@@ -129,31 +149,25 @@ both! {
         let admin = world.admin().await.into_client();
         let rows = "316,Netherlands mobile,NL,0.02\n32,Belgium,BE,0.05\n325,Liege,BE,0.01\n";
         let upstream = upstream_with_deck(&world, &admin, "A", "EUR", 0.0, rows).await;
-        let prices = async || {
-            let mut prices = Vec::new();
-            for number in ["31699999999", "31612345678", "32512345"] {
-                prices.push(price(&world, number).await.unwrap());
-            }
-            prices
-        };
-        let listed = async || {
-            let page = world.minted(Role::Customer).await.get("/rates").await.ok();
-            prefixes(&page).into_iter().map(str::to_owned).collect::<Vec<_>>()
-        };
+        let cora = world.customer("cora@customer.example").await;
+        let plan = create_plan(&admin, json!({})).await;
+        assign_plan(&admin, &cora.account_id, Some(&plan), json!({})).await.ok();
         // A rate rises, a longer prefix is carved out, another is taken away.
         let rows = "316,Netherlands mobile,NL,0.04\n31612,Netherlands premium,NL,0.06\n32,Belgium,BE,0.05\n";
         import_deck(&world, &admin, &upstream, "", &format!("{DECK_HEADER}{rows}")).await;
-        assert_eq!(prices().await, ["0.02", "0.02", "0.01"]);
-        assert_eq!(listed().await, ["316", "31612", "32", "325"]);
+        assert_eq!(amounts(&cora).await, ["0.02", "0.02", "0.01"]);
+        assert_eq!(listed(&cora).await, ["316", "31612", "32", "325"]);
         world.advance(3 * 86_400).await;
         let admin = world.minted(Role::Admin).await;
         let rows = "316,Netherlands mobile,NL,0.03\n31612,Netherlands premium,NL,0.01\n32,Belgium,BE,0.05\n";
         import_deck(&world, &admin, &upstream, "", &format!("{DECK_HEADER}{rows}")).await;
-        assert_eq!(prices().await, ["0.02", "0.01", "0.01"]);
+        let cora = world.sign_in("cora@customer.example").await;
+        assert_eq!(amounts(&cora).await, ["0.02", "0.01", "0.01"]);
         world.advance(4 * 86_400 + 60).await;
         // The first deck was announced a week ago, and the second is not dearer than it.
-        assert_eq!(prices().await, ["0.03", "0.01", "0.05"]);
-        assert_eq!(listed().await, ["316", "31612", "32"]);
+        let cora = world.sign_in("cora@customer.example").await;
+        assert_eq!(amounts(&cora).await, ["0.03", "0.01", "0.05"]);
+        assert_eq!(listed(&cora).await, ["316", "31612", "32"]);
         world.end().await;
     }
 
@@ -180,6 +194,42 @@ both! {
         assert_eq!((amount(&scene.customer, DUTCH).await, amount(&carl, DUTCH).await), ("0.22".to_owned(), "0.165".to_owned()));
         let log = scene.admin.get("/admin/audit-log?action=deck.import").await.ok();
         assert!(log["rows"][0]["meta"].as_str().unwrap().contains("\"waive_notice\":\"agreed\""), "{log}");
+        scene.end().await;
+    }
+
+    async fn without_a_plan_decks_count_at_once_unless_a_notice_was_agreed(db) {
+        let scene = Scene::start(db, 100_000).await;
+        let carl = scene.world.customer("carl@customer.example").await;
+        import(&scene, "", &deck("0.07")).await;
+        let agreed = json!({"notice_days": 3});
+        assign_plan(&scene.admin, &carl.account_id, None, agreed).await.ok();
+        // An agreement holds nothing that came before it.
+        assert_eq!((amount(&scene.customer, DUTCH).await, amount(&carl, DUTCH).await), ("0.07".to_owned(), "0.07".to_owned()));
+        scene.world.advance(60).await;
+        let imported = import(&scene, "", &deck("0.1")).await;
+        for (customer, price, days) in [(&scene.customer, "0.10", 0), (&carl, "0.07", 3)] {
+            let (rate, notice) = (rate(customer, DUTCH).await, customer.get("/price-notices").await.ok()["data"][0].clone());
+            assert_eq!(rate["rate_per_minute"]["amount"], price);
+            assert!(is_days_after(&notice["to"], imported, days), "{notice}");
+            assert_eq!(rate["held_until"], if days == 0 { Value::Null } else { notice["to"].clone() });
+        }
+        let routes = scene.admin.get(&format!("/admin/routes?number={DUTCH}")).await.ok();
+        assert_eq!((&routes["price"]["amount"], &routes["held_until"]), (&json!("0.10"), &Value::Null));
+        scene.world.advance(3 * 86_400).await;
+        let carl = scene.world.sign_in("carl@customer.example").await;
+        assert_eq!((amount(&carl, DUTCH).await, &rate(&carl, DUTCH).await["held_until"]), ("0.10".to_owned(), &Value::Null));
+        scene.end().await;
+    }
+
+    async fn a_held_price_is_not_lifted_by_ending_the_plan(db) {
+        let (scene, carl) = scene(db).await;
+        import(&scene, "", &deck("0.07")).await;
+        // The list price is higher than the one that holds.
+        let refused = assign_plan(&scene.admin, &scene.customer.account_id, None, json!({})).await;
+        assert_eq!(refused.invalid(), ["effective_at"]);
+        let waived = json!({"waive_notice": true, "reason": "agreed by mail"});
+        assign_plan(&scene.admin, &scene.customer.account_id, None, waived).await.ok();
+        assert_eq!((amount(&scene.customer, DUTCH).await, amount(&carl, DUTCH).await), ("0.14".to_owned(), "0.09".to_owned()));
         scene.end().await;
     }
 

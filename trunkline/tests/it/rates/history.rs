@@ -9,7 +9,7 @@ use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::rates::{
-    DECK_HEADER, WAIVED, import_deck, large_deck, prefixes, price, set_usd_rate, upstream_with_deck,
+    DECK_HEADER, import_deck, large_deck, prefixes, price, set_usd_rate, upstream_with_deck,
 };
 use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
 
@@ -75,7 +75,7 @@ both! {
         let before = now(&world);
         world.advance(60).await;
         let rows = "31,Netherlands,NL,0.01\n32,Belgium,BE,0.01\n33,France,FR,0.05\n35,Portugal,PT,0.04\n";
-        import_deck(&world, &admin, &id, WAIVED, &format!("{DECK_HEADER}{rows}")).await;
+        import_deck(&world, &admin, &id, "", &format!("{DECK_HEADER}{rows}")).await;
         let changes = diff(&customer, before, now(&world)).await;
         let told: Vec<_> = changes["data"].as_array().unwrap().iter()
             .map(|one| (one["prefix"].as_str().unwrap(), one["change"].as_str().unwrap())).collect();
@@ -98,7 +98,7 @@ both! {
         let tomorrow = Time::from_millis(now(&world).millis() + 86_400_000);
         let header = "prefix,destination_name,country,rate_per_minute,effective_at\n";
         let deck = format!("{header}31,Netherlands,NL,0.02,{}\n", Rfc3339(tomorrow));
-        import_deck(&world, &admin, &id, WAIVED, &deck).await;
+        import_deck(&world, &admin, &id, "", &deck).await;
         assert_eq!(price(&world, "31201234567").await.as_deref(), Some("0.01"));
         let customer = world.minted(Role::Customer).await;
         let changes = diff(&customer, now(&world), tomorrow).await;
@@ -123,7 +123,7 @@ both! {
         for place in &changed {
             lines[place + 1] = lines[place + 1].replace("0.01", "0.02");
         }
-        import_deck(&world, &admin, &id, WAIVED, &lines.join("\n")).await;
+        import_deck(&world, &admin, &id, "", &lines.join("\n")).await;
         let after = now(&world);
         world.advance(60).await;
         // Neither of the two is in force any more, so both are read from the database.

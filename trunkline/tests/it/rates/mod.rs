@@ -14,7 +14,7 @@ use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::rates::{
-    DECK, WAIVED, import_deck, large_deck, prefixes, price, set_usd_rate, upload_deck, upstream_with_deck,
+    DECK, import_deck, large_deck, prefixes, price, set_usd_rate, upload_deck, upstream_with_deck,
 };
 use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
 
@@ -144,7 +144,7 @@ both! {
 
         let from = Rfc3339(world.node.app.clock.now());
         world.advance(10).await;
-        assert_eq!(import_deck(&world, &admin, &id, WAIVED, &deck("0.1")).await["status"], "completed");
+        assert_eq!(import_deck(&world, &admin, &id, "", &deck("0.1")).await["status"], "completed");
         let to = Rfc3339(world.node.app.clock.now());
         let changed = world.minted(Role::Customer).await.get(&format!("/rates/diff?from={from}&to={to}")).await.ok()["data"][0].clone();
         assert_eq!((&changed["change"], &changed["from"]), (&json!("increased"), &changed["to"]));

@@ -4,7 +4,7 @@ use values::Role;
 
 use crate::world::World;
 use crate::world::engines::postgres;
-use crate::world::fixtures::rates::{DECK_HEADER, WAIVED, import_deck, price, upstream_with_deck};
+use crate::world::fixtures::rates::{DECK_HEADER, import_deck, price, upstream_with_deck};
 
 postgres! {
     async fn a_deck_imported_on_one_node_prices_calls_on_the_other(db) {
@@ -15,7 +15,7 @@ postgres! {
         // A request waits for the current tariff.
         assert_eq!(price(&second, "31201234567").await.as_deref(), Some("0.01"));
         let deck = format!("{}31,Netherlands,NL,0.02\n", DECK_HEADER);
-        import_deck(&first, &admin, &id, WAIVED, &deck).await;
+        import_deck(&first, &admin, &id, "", &deck).await;
         // Without a request, the cache is reloaded in the background.
         let known = || {
             let tariff = second.node.app.tariff.latest()?;

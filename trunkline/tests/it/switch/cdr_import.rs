@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::world::ADMIN_EMAIL;
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, ndjson, send_cdrs};
-use crate::world::fixtures::rates::{WAIVED, import_deck};
+use crate::world::fixtures::rates::import_deck;
 use crate::world::fixtures::switch::{CALL_DECK, SOURCE_IP, Scene, merged};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 use crate::world::process;
@@ -142,7 +142,7 @@ both! {
         for rate in ["0.12", "0.24"] {
             let deck = CALL_DECK.replace("31,Netherlands,NL,0.06,", &format!("31,Netherlands,NL,{rate},"));
             let admin = scene.world.sign_in(ADMIN_EMAIL).await;
-            assert_eq!(import_deck(&scene.world, &admin, &scene.upstream, WAIVED, &deck).await["status"], "completed");
+            assert_eq!(import_deck(&scene.world, &admin, &scene.upstream, "", &deck).await["status"], "completed");
             scene.world.advance(1000).await;
         }
         let now = scene.now();

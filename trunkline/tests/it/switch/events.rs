@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::engines::both;
 use crate::world::fixtures::key;
-use crate::world::fixtures::rates::{WAIVED, import_deck};
+use crate::world::fixtures::rates::import_deck;
 use crate::world::fixtures::switch::{CALL_DECK, Scene, answered_cdr};
 
 both! {
@@ -262,7 +262,7 @@ both! {
         let began = scene.now();
         scene.world.advance(10).await;
         let dearer = CALL_DECK.replace("31,Netherlands,NL,0.06,", "31,Netherlands,NL,0.12,");
-        assert_eq!(import_deck(&scene.world, &scene.admin, &scene.upstream, WAIVED, &dearer).await["status"], "completed");
+        assert_eq!(import_deck(&scene.world, &scene.admin, &scene.upstream, "", &dearer).await["status"], "completed");
         let later = scene.allowed(json!({})).await["call_token"].clone();
         scene.world.advance(60).await;
         let ended = json!({"answered_at": began, "at": began + 60_000});

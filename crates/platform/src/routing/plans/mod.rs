@@ -56,12 +56,12 @@ pub struct CustomerPlan {
     pub plan: Arc<rating::Plan>,
 }
 
-/// What makes the prices of a customer from the tariff.
-#[derive(Clone, Debug)]
+/// What makes the prices of a customer from the tariff; by default the list price, whose increases need no notice.
+#[derive(Clone, Default, Debug)]
 pub struct CustomerPricing {
     /// None for the list price.
     pub plan: Option<CustomerPlan>,
-    /// How long before an increase the customer knows of it.
+    /// How long before an increase by a deck the customer knows of it.
     pub notice: Notice,
 }
 
@@ -130,12 +130,7 @@ impl Plans {
         CustomerPricing { plan, notice }
     }
 
-    /// What makes the list price of customers with whom nothing else was agreed.
-    pub fn list_pricing(&self) -> CustomerPricing {
-        CustomerPricing { plan: None, notice: self.notices.default() }
-    }
-
-    /// The notice of increases of a customer with a plan, or without one.
+    /// The notice of increases by decks of a customer with a plan, or without one.
     pub fn notice(&self, account: AccountId, plan: Option<RatePlanId>) -> Notice {
         self.notices.of(account, plan)
     }

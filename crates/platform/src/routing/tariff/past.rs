@@ -255,8 +255,8 @@ impl PrefixRange {
         let replacements = match &self.replaced {
             RangeReplaced::Whole(replacements) => Arc::clone(replacements),
             RangeReplaced::Parts(parts) => {
-                let parts = parts.iter().map(|(deck, part)| Ok(deck.with(self.deck(part)?)));
-                let parts = parts.collect::<Result<Vec<_>, DbError>>()?;
+                let parts = parts.iter().map(|(deck, part)| Ok::<_, DbError>(deck.with(self.deck(part)?)));
+                let parts = parts.collect::<Result<Vec<_>, _>>()?;
                 Arc::new(Replacements::new(parts).map_err(DbError::other)?)
             }
         };

@@ -114,7 +114,8 @@ fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<BuiltLea
     let deck = deck.map_err(|bad| BuildError::Failed(bad.to_string()))?;
     let (changes, steepest, counts_from) = (entries.changes(), entries.steepest_rise(), entries.counts_from());
     let replaced = entries.into_replaced();
-    let changes_rates = !replaced.is_empty() || plan.before.is_none();
+    // A first deck replaces nothing.
+    let changes_rates = !replaced.is_empty() || changes.added > 0;
     if let Some(sink) = &sink {
         for leaf in encode_leaves(replaced.into_iter()) {
             send(sink, leaf.map_err(|bad| BuildError::Failed(bad.to_string()))?, true)?;

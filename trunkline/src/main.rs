@@ -288,6 +288,9 @@ enum Rates {
         /// Keep prefixes that are not in the file.
         #[arg(long)]
         merge: bool,
+        /// Let increases reach customers before their notice ends; the audit log keeps the reason.
+        #[arg(long, value_name = "REASON")]
+        waive_notice: Option<String>,
         /// URL of a service elsewhere, called with TRUNKLINE_API_KEY; by default TRUNKLINE_URL, else this machine's.
         #[arg(long, value_name = "URL")]
         url: Option<String>,
@@ -442,13 +445,11 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
                 None => cli::import_cdrs(settings, &file).await,
             },
             Command::Cdrs(Cdrs::Verify) => cli::verify_cdrs(settings).await,
-            Command::Rates(Rates::Import { upstream, dry_run, merge, url, file }) => {
+            Command::Rates(Rates::Import { upstream, dry_run, merge, waive_notice, url, file }) => {
+                let import = cli::RatesImport { upstream, file, merge, dry_run, waive_notice };
                 match url.or(settings.remote.url.clone()) {
-                    Some(url) => {
-                        let service = cli::Remote::new(&url, &settings.remote)?;
-                        service.import_rates(&upstream, &file, merge, dry_run).await
-                    }
-                    None => cli::import_rates(settings, &upstream, &file, merge, dry_run).await,
+                    Some(url) => cli::Remote::new(&url, &settings.remote)?.import_rates(&import).await,
+                    None => cli::import_rates(settings, &import).await,
                 }
             }
             Command::Jobs(Jobs::Dead) => cli::list_dead_jobs(settings).await,

@@ -1,18 +1,19 @@
 //! Imports of files: exchange rates, rate decks and CDRs.
 
 use std::io::BufRead;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{Subject, audit_command, print_line};
+use super::{Subject, audit_command, audit_command_with, print_line};
 use api::problem::Code;
 use db::DbError;
 use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::outside;
 use server::job_registry;
+use values::Text;
 use voice::upstreams::decks::{self, ImportMode};
 use voice::{cdrs, fx};
 
@@ -39,28 +40,41 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
 /// How often the status of an import is read while another node runs it.
 pub const IMPORT_POLL: Duration = Duration::from_millis(300);
 
+/// A rate deck to import.
+pub struct RatesImport {
+    /// Id of the upstream.
+    pub upstream: String,
+    pub file: PathBuf,
+    pub merge: bool,
+    pub dry_run: bool,
+    /// Why increases need no notice.
+    pub waive_notice: Option<String>,
+}
+
 /// Imports a rate deck and waits for the result. The import is a job: this process runs it, or a node of the service.
-pub async fn import_rates(
-    settings: Settings,
-    upstream: &str,
-    file: &Path,
-    merge: bool,
-    dry_run: bool,
-) -> Result<(), StartError> {
+pub async fn import_rates(settings: Settings, import: &RatesImport) -> Result<(), StartError> {
+    let RatesImport { upstream, file, merge, dry_run, waive_notice } = import;
     let upstream = upstream.parse().map_err(|error| format!("--upstream {error}"))?;
+    let waived = waive_notice.as_ref().map(|reason| reason.parse::<Text<1, 500>>()).transpose();
+    let waived = waived.map_err(|error| format!("--waive-notice {error}"))?;
     let opened = tokio::fs::File::open(file).await.map_err(|error| format!("{}: {error}", file.display()))?;
     let app = App::open(settings).await?;
-    let mode = if merge { ImportMode::Merge } else { ImportMode::Replace };
-    let prepared = decks::prepare(&app, upstream, opened, mode, dry_run).await;
-    let import = prepared.map_err(|problem| match problem.code() {
+    let mode = if *merge { ImportMode::Merge } else { ImportMode::Replace };
+    let prepared = decks::prepare(&app, upstream, opened, mode, *dry_run).await;
+    let mut import = prepared.map_err(|problem| match problem.code() {
         Code::NotFound => "there is no such upstream".to_owned(),
         _ => format!("{problem:?}"),
     })?;
     let id = import.id;
+    import.waive_reason = waived.map(Text::into_string);
     let queued = app.db.tx((app.clone(), import), |conn, (app, import)| {
         Box::pin(async move {
             decks::queue(conn, import).await?;
-            audit_command(conn, &app.keys, "deck.import", Subject::Nobody).await
+            let mut notes = Map::new();
+            if let Some(reason) = &import.waive_reason {
+                notes.insert("waive_notice".into(), reason.as_str().into());
+            }
+            audit_command_with(conn, &app.keys, "deck.import", Subject::Nobody, notes).await
         })
     });
     queued.await?;

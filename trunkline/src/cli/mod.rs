@@ -28,7 +28,7 @@ pub use admin::{bootstrap, create_magic_link};
 pub use backup::{make_backup, restore_backup};
 pub use demo::demo;
 pub use doctor::{doctor, ready};
-pub use import::{import_cdrs, import_fx, import_rates};
+pub use import::{RatesImport, import_cdrs, import_fx, import_rates};
 pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
 pub use listen::{EventSource, listen, tail_events};
 pub use manual::{print_completions, write_manual};
@@ -42,7 +42,7 @@ pub use verify::{verify_audit, verify_cdrs, verify_ledger};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 use tracing_subscriber::EnvFilter;
 
 use api::openapi;
@@ -197,7 +197,17 @@ async fn audit_command(
     action: &'static str,
     subject: Subject,
 ) -> Result<(), DbError> {
-    let mut meta = Map::new();
+    audit_command_with(conn, keys, action, subject, Map::new()).await
+}
+
+/// The same with notes.
+async fn audit_command_with(
+    conn: &mut db::Conn,
+    keys: &Keys,
+    action: &'static str,
+    subject: Subject,
+    mut meta: Map<String, Value>,
+) -> Result<(), DbError> {
     meta.insert("by".into(), "console".into());
     let (account_id, user_id) = match subject {
         Subject::Nobody => (None, None),

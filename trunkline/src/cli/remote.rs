@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::import::{CdrBatches, CdrTotals, IMPORT_POLL, print_import};
+use super::import::{CdrBatches, CdrTotals, IMPORT_POLL, RatesImport, print_import};
 use db::Entropy;
 use platform::app::StartError;
 use platform::config::RemoteSettings;
@@ -66,18 +66,19 @@ impl Remote {
     }
 
     /// Imports a rate deck and waits for the result.
-    pub async fn import_rates(
-        &self,
-        upstream: &str,
-        file: &Path,
-        merge: bool,
-        dry_run: bool,
-    ) -> Result<(), StartError> {
+    pub async fn import_rates(&self, import: &RatesImport) -> Result<(), StartError> {
+        let RatesImport { upstream, file, merge, dry_run, waive_notice } = import;
         let deck = tokio::fs::read(file).await.map_err(|error| format!("{}: {error}", file.display()))?;
-        let mode = if merge { "merge" } else { "replace" };
-        let path = format!("/v1/admin/upstreams/{upstream}/rates/import?mode={mode}&dry_run={dry_run}");
+        let mode = if *merge { "merge" } else { "replace" };
+        let mut query = vec![("mode", mode), ("dry_run", if *dry_run { "true" } else { "false" })];
+        if let Some(reason) = waive_notice {
+            query.extend([("waive_notice", "true"), ("reason", reason.as_str())]);
+        }
+        let url = format!("{}/v1/admin/upstreams/{upstream}/rates/import", self.url);
+        let url = reqwest::Url::parse_with_params(&url, &query).map_err(|error| format!("{}: {error}", self.url))?;
         let content_type = if deck.starts_with(b"PK") { api::sheet::XLSX } else { "text/csv" };
-        let request = self.request(Method::POST, &path).header("content-type", content_type).body(deck);
+        let request = self.http.request(Method::POST, url).bearer_auth(&self.key);
+        let request = request.header("content-type", content_type).body(deck);
         let queued = self.send(request.header("idempotency-key", idempotency_key().to_string())).await?;
         let id = queued["id"].as_str().ok_or("the service answered without an import")?;
         let path = format!("/v1/admin/upstreams/{upstream}/imports/{id}");

@@ -13,6 +13,7 @@ use crate::world::fixtures::rate_plans::{assign_plan, create_plan};
 use crate::world::fixtures::rates::{DECK_HEADER, WAIVED, import_deck, prefixes, upload_deck, upstream_with_deck};
 use crate::world::fixtures::switch::{CALL_DECK, Scene, deny_reason, trunk_with_source};
 use crate::world::fixtures::upstreams::update_upstream;
+use crate::world::process;
 
 const DAY: i64 = 86_400_000;
 const DUTCH: &str = "31201234567";
@@ -230,6 +231,23 @@ both! {
         let waived = json!({"waive_notice": true, "reason": "agreed by mail"});
         assign_plan(&scene.admin, &scene.customer.account_id, None, waived).await.ok();
         assert_eq!((amount(&scene.customer, DUTCH).await, amount(&carl, DUTCH).await), ("0.14".to_owned(), "0.09".to_owned()));
+        scene.end().await;
+    }
+
+    async fn the_notice_of_a_deck_can_be_waived_on_the_command_line(db) {
+        let (scene, _) = scene(db).await;
+        let folder = scene.world.data_folder().to_owned();
+        let file = folder.join("deck.csv");
+        std::fs::write(&file, deck("0.1")).unwrap();
+        let settings = [("TRUNKLINE_MASTER_SECRET", crate::world::MASTER_SECRET)];
+        let waiver = "--waive-notice=agreed by mail";
+        let arguments = ["rates", "import", "--upstream", &scene.upstream, waiver, file.to_str().unwrap()];
+        let done = tokio::task::block_in_place(|| process::run(db, &folder, &settings, &arguments));
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(amount(&scene.customer, DUTCH).await, "0.20");
+        let log = scene.admin.get("/admin/audit-log?action=deck.import").await.ok();
+        let is_noted = |row: &Value| row["meta"].as_str().unwrap().contains("\"waive_notice\":\"agreed by mail\"");
+        assert!(log["rows"].as_array().unwrap().iter().any(is_noted), "{log}");
         scene.end().await;
     }
 

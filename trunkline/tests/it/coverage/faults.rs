@@ -66,6 +66,8 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("PUT", "/admin/customers/{id}/quotas", Body(|| json!({"data": [{"zone": "atlantis", "limit": 1}]})), "data.0.zone"),
     ("POST", "/admin/upstreams", Body(|| json!({"rate_import_url": null, "rate_import_schedule": "0 4 * * *"})), "rate_import_schedule"),
     ("PATCH", "/admin/upstreams/{id}", Body(|| json!({"rate_import_url": "http://rates.example/deck.csv"})), "rate_import_url"),
+    ("POST", "/admin/upstreams/{id}/rates/import", Query("waive_notice=true"), "waive_notice"),
+    ("POST", "/admin/upstreams/{id}/imports/{import_id}/apply", Body(|| json!({"waive_notice": false})), "reason"),
     ("POST", "/admin/rate-plans", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),
     ("PATCH", "/admin/rate-plans/{id}", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),
     ("PUT", "/admin/customers/{id}/rate-plan", Body(|| json!({"effective_at": "2001-01-01T00:00:00Z"})), "effective_at"),

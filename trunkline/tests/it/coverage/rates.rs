@@ -81,7 +81,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(admin, &format!("/admin/upstreams/{upstream}/imports/{}/impact", report["id"].as_str().unwrap()))
     })),
     ("POST", "/admin/upstreams/{id}/imports/{import_id}/apply", |world| Box::pin(async move {
-        held(world, "apply").await
+        Request { body: Some(json!({"waive_notice": true, "reason": "agreed by mail"})), ..held(world, "apply").await }
     })),
     ("POST", "/admin/upstreams/{id}/imports/{import_id}/reject", |world| Box::pin(async move {
         held(world, "reject").await

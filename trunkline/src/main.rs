@@ -12,6 +12,7 @@ use platform::app::StartError;
 use platform::config::{self, Settings};
 use server::demo::{self, MAX_DAYS, MIN_DAYS, Options};
 use uuid::Uuid;
+use values::Date;
 
 /// Faster than the system allocator for many short-lived allocations on several threads.
 #[global_allocator]
@@ -57,7 +58,7 @@ enum Command {
     /// Import rate decks
     #[command(subcommand)]
     Rates(Rates),
-    /// Import and verify CDRs
+    /// Import and verify CDRs, and read their archive
     #[command(subcommand)]
     Cdrs(Cdrs),
     /// List and retry dead jobs
@@ -255,6 +256,27 @@ enum Cdrs {
     },
     /// Recompute the rollups and charges of all CDRs; fails at the first difference
     Verify,
+    /// Verify and copy the CDR archive
+    #[command(subcommand)]
+    Archive(CdrArchive),
+}
+
+#[derive(Subcommand)]
+enum CdrArchive {
+    /// Read every file again, and compare its hash and sums with the rollups; fails at the first difference
+    Verify,
+    /// Write the Parquet files to a folder, for DuckDB and other programs
+    Copy {
+        /// First day, such as 2026-01-31; by default the oldest.
+        #[arg(long, value_name = "DAY")]
+        from: Option<Date>,
+        /// Last day; by default the newest.
+        #[arg(long, value_name = "DAY")]
+        to: Option<Date>,
+        /// Folder to write to.
+        #[arg(value_name = "FOLDER")]
+        out: PathBuf,
+    },
 }
 
 #[derive(Subcommand)]
@@ -367,6 +389,10 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
                 None => cli::import_cdrs(settings, &file).await,
             },
             Command::Cdrs(Cdrs::Verify) => cli::verify_cdrs(settings).await,
+            Command::Cdrs(Cdrs::Archive(CdrArchive::Verify)) => cli::verify_cdr_archive(settings).await,
+            Command::Cdrs(Cdrs::Archive(CdrArchive::Copy { from, to, out })) => {
+                cli::copy_cdr_archive(settings, &out, from, to).await
+            }
             Command::Rates(Rates::Import { upstream, dry_run, merge, url, file }) => {
                 match url.or(settings.remote.url.clone()) {
                     Some(url) => {

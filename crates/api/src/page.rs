@@ -18,7 +18,7 @@ use super::faults::Faults;
 use super::input::{Description, IncomingRequest, Input, describe_query, query_pairs, read_query};
 use super::problem::Problem;
 use platform::crypto::keys::{Keys, Purpose};
-use values::Time;
+use values::{Rfc3339, Time};
 
 pub const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
@@ -80,6 +80,27 @@ impl<T> TotalledPage<T> {
     }
 }
 
+/// One page of a list whose older items are in an archive.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
+pub struct HotPage<T> {
+    /// The items of the page.
+    pub data: Vec<T>,
+    /// The cursor of the next page, and the limit.
+    pub meta: PageMeta,
+    /// When the hot window begins (RFC 3339, UTC): earlier items are archived, and only exports have them. Null while
+    /// nothing is archived.
+    pub hot_from: Option<Rfc3339>,
+    #[serde(skip)]
+    next: Option<String>,
+}
+
+impl<T> HotPage<T> {
+    pub fn next_link(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+}
+
 /// One page of a list.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "{T}List")]
@@ -136,6 +157,11 @@ impl<T> Page<T> {
     pub fn with_totals(self, totals: T) -> TotalledPage<T> {
         let Page { data, meta, next } = self;
         TotalledPage { data, meta, totals, next }
+    }
+
+    pub fn with_hot_from(self, hot_from: Option<Time>) -> HotPage<T> {
+        let Page { data, meta, next } = self;
+        HotPage { data, meta, hot_from: hot_from.map(Rfc3339), next }
     }
 }
 

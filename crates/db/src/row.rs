@@ -6,10 +6,11 @@ use values::{Cell, Column, Value};
 
 use super::error::{DbError, Result};
 
-/// One result row of either engine.
+/// One result row of either engine, or one that was kept in a file.
 pub enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r tokio_postgres::Row),
+    Cells(&'r [Cell<'r>]),
 }
 
 impl Row<'_> {
@@ -17,6 +18,7 @@ impl Row<'_> {
         let cell = match self {
             Row::Sqlite(row) => sqlite_cell(row, index)?,
             Row::Postgres(row) => postgres_cell(row, index)?,
+            Row::Cells(cells) => cells.get(index).copied().ok_or_else(|| missing(index))?,
         };
         T::from_cell(cell).map_err(|reason| DbError::Column { name: self.column_name(index), reason })
     }
@@ -25,6 +27,7 @@ impl Row<'_> {
         let name = match self {
             Row::Sqlite(row) => row.as_ref().column_name(index).ok(),
             Row::Postgres(row) => row.columns().get(index).map(|column| column.name()),
+            Row::Cells(_) => None,
         };
         name.map_or_else(|| index.to_string(), str::to_owned)
     }
@@ -49,9 +52,7 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>> {
         Ok(row.try_get::<_, Option<T>>(index)?.map_or(Cell::Null, cell))
     }
 
-    let Some(column) = row.columns().get(index) else {
-        return Err(DbError::Column { name: index.to_string(), reason: "is not in the select list".into() });
-    };
+    let Some(column) = row.columns().get(index) else { return Err(missing(index)) };
     match *column.type_() {
         Type::INT8 => read(row, index, Cell::Int),
         Type::FLOAT8 => read(row, index, Cell::Double),
@@ -64,6 +65,10 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>> {
             reason: format!("has type {other}; cast it to a supported type").into(),
         }),
     }
+}
+
+fn missing(index: usize) -> DbError {
+    DbError::Column { name: index.to_string(), reason: "is not in the select list".into() }
 }
 
 /// A type that a result row is read into.

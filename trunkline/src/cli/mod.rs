@@ -1,11 +1,13 @@
 //! The commands behind the command line, and what they share: output, the log, access to the database.
 //!
 //! `serve` runs the service; `first_admin` is what it prints while there is no admin. `import` (`remote`: into a service
-//! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead jobs, `switch` on the files
-//! of an edge, `demo` on an empty database, `doctor` on everything. `listen` reads events of a running service.
+//! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `cdr_archive` on its files, `jobs` on dead
+//! jobs, `switch` on the files of an edge, `demo` on an empty database, `doctor` on everything. `listen` reads events of a
+//! running service.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
+mod cdr_archive;
 mod demo;
 mod doctor;
 mod first_admin;
@@ -18,6 +20,7 @@ mod switch;
 mod verify;
 
 pub use admin::{bootstrap, create_magic_link};
+pub use cdr_archive::{copy_cdr_archive, verify_cdr_archive};
 pub use demo::demo;
 pub use doctor::doctor;
 pub use import::{import_cdrs, import_fx, import_rates};

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{error, fmt, fs, io};
 
+use aws_lc_rs::digest::{SHA256, digest};
 use bucket::Bucket;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
@@ -43,6 +44,13 @@ pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
     pub const fn new(bytes: [u8; 32]) -> ContentHash {
+        ContentHash(bytes)
+    }
+
+    /// The hash of this content.
+    pub fn of(content: &[u8]) -> ContentHash {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest(&SHA256, content).as_ref());
         ContentHash(bytes)
     }
 

@@ -58,6 +58,16 @@ impl FromRow for MarkedCdr {
     }
 }
 
+impl MarkedCdr {
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        CdrRow::names().chain(std::iter::once("hung_up_by"))
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = Value<'_>> {
+        self.cdr.values().chain(std::iter::once(self.hung_up_by.to_value()))
+    }
+}
+
 impl CdrRow {
     pub const WIDTH: usize = 1 + CallTerms::WIDTH + CallResult::WIDTH;
 

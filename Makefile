@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal journeys screenshots portal-speed release call test check bench build-times faults sbom openapi access-table settings clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
+.PHONY: help demo run portal journeys screenshots portal-speed release call test check bench build-times faults sbom openapi access-table settings clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,7 +85,7 @@ rust:
 nextest: rust
 	@cargo nextest --version > /dev/null 2>&1 || env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo install cargo-nextest --locked
 
-deps: deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal ## install what the tests use besides Rust
+deps: deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal ## install what the tests use besides Rust
 
 # Installs the server, and shows that it starts.
 deps-postgres:
@@ -107,6 +107,10 @@ deps-prometheus:
 deps-invoices:
 	@tools/ensure-debian poppler-utils qpdf
 	@tools/ensure-facturx
+
+# DuckDB, which reads the CDR archive.
+deps-archive:
+	@tools/ensure-duckdb
 
 # Kamailio as the edge; SIPp as phones and upstreams; host names of a test.
 deps-sip:

@@ -23,7 +23,7 @@ mod write;
 
 pub use commands::{Checked as ArchiveChecked, copy, verify_files};
 pub use drop::{DROP_ARCHIVED, drop_archived_job};
-pub use read::{BadFile, Groups};
+pub use read::Groups;
 pub use store::{FileRow, names_file, next_file};
 pub use types::list;
 pub use write::{ARCHIVE, archive_job};

@@ -92,6 +92,7 @@ impl<'a> Importer<'a> {
         let (tariff, gateways) = (app.tariff.current(&app.db).await?, app.gateways.current(&app.db).await?);
         let changes = tariff::changes_after(&mut *app.db.read().await?, earliest, MAX_TARIFF_CHANGES).await?;
         let changes: Vec<Time> = changes.into_iter().map(|(change,)| change).collect();
+        let hot_from = archive::hot_from(&mut *app.db.read().await?).await?;
         let is_truncated = changes.len() as i64 == MAX_TARIFF_CHANGES;
         Ok(Importer {
             app,
@@ -106,7 +107,7 @@ impl<'a> Importer<'a> {
             trunks: HashMap::new(),
             holders: HashMap::new(),
             rentals: HashMap::new(),
-            hot_from: archive::hot_from(&mut *app.db.read().await?).await?,
+            hot_from,
             now: app.clock.now(),
         })
     }

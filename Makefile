@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal journeys screenshots portal-speed release call test check bench build-times faults sbom openapi access-table settings clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
+.PHONY: help demo run portal journeys screenshots portal-speed release call test check bench build-times faults sbom openapi access-table settings manual clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ access-table: rust ## regenerate docs/callers.md (who may call which endpoint)
 
 settings: rust ## regenerate docs/settings.md and trunkline.example.toml
 	@TRUNKLINE_WRITE_SETTINGS=1 cargo test --locked --quiet --test it the_settings_page > /dev/null
+
+manual: rust ## build docs/ into target/manual, a folder of pages with search (needs mdBook, which it installs)
+	@command -v mdbook > /dev/null || cargo install mdbook --locked
+	mdbook build
 
 clients: deps-clients ## build the packages of the TypeScript and Python clients into target/clients
 	@mkdir -p target/clients

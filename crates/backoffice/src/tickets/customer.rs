@@ -92,9 +92,9 @@ pub async fn open(tx: &mut Tx<'_>, request: &TicketCreate) -> Result<Created<Tic
 }
 
 /// Refuses ids that are not CDRs of this account, each by its index.
-async fn check_cdrs(conn: &mut Conn, account: AccountId, cdrs: &[CallId]) -> Result<(), Problem> {
+async fn check_cdrs(conn: &mut Conn, account: AccountId, ids: &[CallId]) -> Result<(), Problem> {
     let mut faults = Faults::default();
-    for (index, cdr) in cdrs.iter().enumerate() {
+    for (index, cdr) in ids.iter().enumerate() {
         if store::has_cdr(conn, account, *cdr).await? {
             continue;
         }

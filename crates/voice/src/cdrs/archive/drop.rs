@@ -76,7 +76,9 @@ async fn move_hot_window(
     let (start, end) = (start_of(day), start_of(day + 1));
     let hot_from = store::lock_progress(conn).await?.hot_from;
     if hot_from >= end {
-        return Ok(true);
+        // Another node was faster.
+        store::delete_unverified(conn, day).await?;
+        return Ok(false);
     }
     // The CDR of a live call is written later. An import may have added calls to this day or an older one since the
     // files were written: they are written again.

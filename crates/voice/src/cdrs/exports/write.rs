@@ -217,7 +217,7 @@ struct Named {
 
 impl Named {
     fn of(rows: &[CdrListRow], is_team: bool) -> Named {
-        let of_team = || rows.iter().filter(|_| is_team);
+        let of_team = || rows.iter().filter(move |_| is_team);
         Named {
             trunks: rows.iter().map(|row| row.trunk_id).collect(),
             customers: of_team().map(|row| row.account_id).collect(),

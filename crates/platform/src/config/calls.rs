@@ -52,7 +52,7 @@ impl SettingsReader {
     /// Late events, imports and disputes reach CDRs in the hot window only, so it has a minimum.
     fn hot_days(&mut self) -> Option<i64> {
         let text = self.text("TRUNKLINE_CDR_HOT_DAYS").filter(|text| text != "off")?;
-        let days = text.parse().ok().filter(|days| (90..=3650).contains(days));
+        let days = text.parse::<i64>().ok().filter(|days| (90..=3650).contains(days));
         if days.is_none() {
             self.wrong("TRUNKLINE_CDR_HOT_DAYS", "off, or days from 90 to 3650");
         }

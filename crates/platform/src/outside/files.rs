@@ -23,6 +23,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use db::assert_no_connection_held;
 use folder::Folder;
+pub use folder::{Found, path_of as path_in_folder, walk as walk_folder};
 use futures_util::Stream;
 use futures_util::stream::BoxStream;
 pub use incoming::pieces;
@@ -49,9 +50,9 @@ impl ContentHash {
 
     /// The hash of this content.
     pub fn of(content: &[u8]) -> ContentHash {
-        let mut bytes = [0; 32];
-        bytes.copy_from_slice(digest(&SHA256, content).as_ref());
-        ContentHash(bytes)
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest(&SHA256, content).as_ref());
+        ContentHash(hash)
     }
 
     pub const fn bytes(&self) -> &[u8; 32] {

@@ -1,18 +1,18 @@
 //! `/cdrs`: the CDRs of the caller's account, and each with its price.
 
 use super::archive;
+use super::items::CdrItems;
 use super::price_proof;
-use super::search::{self, CdrCursor};
+use super::search::{self, CdrCursor, CdrItem, HotWindow, TrunkName};
 use super::types::{CdrDetail, CdrFilters, CdrListItem};
 use super::write;
 use api::answer::Json;
 use api::checks::Checked;
 use api::context::ReadCtx;
 use api::input::Path;
-use api::page::{HotPage, Listing};
+use api::page::{Listing, WrittenPage};
 use api::problem::Problem;
 use db::Conn;
-use identity::names::Names;
 use values::{CallId, Time};
 
 /// Maximum number of CDRs on a page.
@@ -32,16 +32,25 @@ pub fn to_page_cursor((at, id): CdrCursor) -> PageCursor {
 pub async fn list(
     mut ctx: ReadCtx,
     listing: Listing<Checked<CdrFilters>, PageCursor, MAX_PAGE_SIZE>,
-) -> Result<HotPage<CdrListItem>, Problem> {
+) -> Result<WrittenPage<CdrListItem>, Problem> {
     let filter = listing.filters.0.clone().filter(ctx.principal()?.account_id);
-    let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
-    let names = Names::of_trunks(&mut ctx, page.rows.iter().map(|row| row.trunk_id)).await?;
-    let hot_from = archive::hot_from(&mut ctx).await?;
-    let page = listing.page_with_next(page.rows, page.next.map(to_page_cursor), |row| CdrListItem {
-        trunk_name: names.get(row.trunk_id.uuid()),
-        cdr: row.into(),
-    })?;
-    Ok(page.with_hot_from(hot_from))
+    let (after, limit) = (listing.after.map(from_page_cursor), listing.limit as usize);
+    let mut items = CdrItems::new(limit);
+    let (next, window) = if let Some(account) = search::newest_of(&filter, after, limit) {
+        let fetch = listing.fetch();
+        let window = search::each_newest(&mut ctx, account, fetch, |cdr, trunk| items.push(&cdr, trunk)).await?;
+        (items.next(), window)
+    } else {
+        let page = search::page(&mut ctx, &filter, after, limit).await?;
+        page.rows.iter().for_each(|row| items.push(&CdrItem::from(row), TrunkName::Unknown));
+        (page.next, HotWindow::Unknown)
+    };
+    let hot_from = match window {
+        HotWindow::Found(hot_from) => hot_from,
+        HotWindow::Unknown => archive::hot_from(&mut ctx).await?,
+    };
+    let text = items.finish(&mut ctx).await?;
+    listing.written_page(text, next.map(to_page_cursor), hot_from)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<CdrDetail>, Problem> {

@@ -11,12 +11,13 @@ use uuid::Uuid;
 
 use super::file::FileWriter;
 use super::read;
-use super::store::{self, CdrCursor, FileRow, start_of};
+use super::store::{self, FileRow, start_of};
 use super::totals::Totals;
 use super::write::{add, store_file, unwritable};
 use crate::cdrs::partitions;
 use crate::cdrs::retention::{self, ANONYMISED};
 use crate::cdrs::row::MarkedCdr;
+use crate::cdrs::search::CdrCursor;
 use crate::concurrency::day_of;
 use db::{Conn, DbError};
 use platform::app::App;

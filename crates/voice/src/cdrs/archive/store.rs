@@ -2,14 +2,12 @@
 
 use super::totals::Totals;
 use crate::cdrs::row::{CallResult, MarkedCdr};
+use crate::cdrs::search::{CdrCursor, position};
 use crate::cdrs::terms::CallTerms;
 use crate::concurrency::DAY_MILLIS;
 use db::{Conn, DbError, params, row, sql, table_row};
 use platform::outside::files::ContentHash;
 use values::{AccountId, CallId, Time};
-
-/// Start time and id of a CDR.
-pub type CdrCursor = (Time, CallId);
 
 table_row! {
     /// A file of the archive.
@@ -73,33 +71,31 @@ pub async fn set_dropped_to(conn: &mut Conn, dropped_to: Time) -> Result<(), DbE
 
 /// When the oldest call from one time to before another began.
 pub async fn oldest(conn: &mut Conn, from: Time, to: Time) -> Result<Option<Time>, DbError> {
-    // The index over all accounts is on an expression; the plain conditions select the partitions.
+    // By the primary key, since ids are in the order of the calls; the times select the partitions.
     let found: Option<(Time,)> = conn
         .opt(
             sql!(
-                "SELECT started_at FROM cdrs
-                 WHERE started_at >= $1 AND started_at < $2 AND started_at + 0 >= $1 AND started_at + 0 < $2
-                 ORDER BY started_at + 0, id LIMIT 1"
+                "SELECT started_at FROM cdrs WHERE started_at >= $1 AND started_at < $2 AND id > $3 AND id < $4
+                 ORDER BY id LIMIT 1"
             ),
-            params![from, to],
+            params![from, to, CallId::first_at(from), CallId::first_at(to)],
         )
         .await?;
     Ok(found.map(|(started_at,)| started_at))
 }
 
 /// The CDRs of all accounts after a cursor and before a time, oldest first.
-pub async fn list_cdrs(conn: &mut Conn, (at, id): CdrCursor, to: Time, limit: i64) -> Result<Vec<MarkedCdr>, DbError> {
+pub async fn list_cdrs(conn: &mut Conn, after: CdrCursor, to: Time, limit: i64) -> Result<Vec<MarkedCdr>, DbError> {
     conn.all(
         sql!(
             "SELECT id, ",
             CallTerms::COLS,
             ", ",
             CallResult::COLS,
-            ", hung_up_by FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND started_at + 0 >= $1
-                 AND (started_at + 0, id) > ($1, $2) AND started_at + 0 < $3
-             ORDER BY started_at + 0, id LIMIT $4"
+            ", hung_up_by FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND id > $2 AND id < $5
+             ORDER BY id LIMIT $4"
         ),
-        params![at, id, to, limit],
+        params![after.0, position(after), to, limit, CallId::first_at(to)],
     )
     .await
 }
@@ -127,35 +123,25 @@ pub async fn has_live_before(conn: &mut Conn, time: Time) -> Result<bool, DbErro
 /// The cursor `count` CDRs after this one, if there are as many before a time.
 pub async fn cursor_after(
     conn: &mut Conn,
-    (at, id): CdrCursor,
+    after: CdrCursor,
     before: Time,
     count: i64,
 ) -> Result<Option<CdrCursor>, DbError> {
     conn.opt(
         sql!(
-            "SELECT started_at, id FROM cdrs
-             WHERE started_at >= $1 AND started_at < $3 AND started_at + 0 >= $1 AND (started_at + 0, id) > ($1, $2)
-               AND started_at + 0 < $3
-             ORDER BY started_at + 0, id LIMIT 1 OFFSET $4"
+            "SELECT started_at, id FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND id > $2 AND id < $5
+             ORDER BY id LIMIT 1 OFFSET $4"
         ),
-        params![at, id, before, count - 1],
+        params![after.0, position(after), before, count - 1, CallId::first_at(before)],
     )
     .await
 }
 
 /// Deletes the CDRs after one cursor, up to another.
-pub async fn delete_cdrs(
-    conn: &mut Conn,
-    (after, after_id): CdrCursor,
-    (until, until_id): CdrCursor,
-) -> Result<u64, DbError> {
+pub async fn delete_cdrs(conn: &mut Conn, after: CdrCursor, until: CdrCursor) -> Result<u64, DbError> {
     conn.exec(
-        sql!(
-            "DELETE FROM cdrs
-             WHERE started_at >= $1 AND started_at <= $3 AND started_at + 0 >= $1 AND (started_at + 0, id) > ($1, $2)
-               AND started_at + 0 <= $3 AND (started_at + 0, id) <= ($3, $4)"
-        ),
-        params![after, after_id, until, until_id],
+        sql!("DELETE FROM cdrs WHERE started_at >= $1 AND started_at <= $3 AND id > $2 AND id <= $4"),
+        params![after.0, position(after), until.0, position(until)],
     )
     .await
 }

@@ -13,8 +13,9 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::file::{FileWriter, WrittenFile};
-use super::store::{self, CdrCursor, FileRow, start_of};
+use super::store::{self, FileRow, start_of};
 use crate::cdrs::row::MarkedCdr;
+use crate::cdrs::search::CdrCursor;
 use crate::concurrency::{DAY_MILLIS, day_of};
 use db::{Conn, DbError};
 use platform::app::App;

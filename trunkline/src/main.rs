@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use cli::JobSelection;
+use cli::{CdrArchive, JobSelection};
 use platform::app::StartError;
 use platform::config::{self, Settings};
 use server::demo::{self, MAX_DAYS, MIN_DAYS, Options};
 use uuid::Uuid;
-use values::Date;
 
 /// Faster than the system allocator for many short-lived allocations on several threads.
 #[global_allocator]
@@ -321,24 +320,6 @@ enum Cdrs {
 }
 
 #[derive(Subcommand)]
-enum CdrArchive {
-    /// Read every file again, and compare its hash and sums with the rollups; fails at the first difference
-    Verify,
-    /// Write the Parquet files to a folder, for DuckDB and other programs
-    Copy {
-        /// First day, such as 2026-01-31; by default the oldest.
-        #[arg(long, value_name = "DAY")]
-        from: Option<Date>,
-        /// Last day; by default the newest.
-        #[arg(long, value_name = "DAY")]
-        to: Option<Date>,
-        /// Folder to write to.
-        #[arg(value_name = "FOLDER")]
-        out: PathBuf,
-    },
-}
-
-#[derive(Subcommand)]
 enum Jobs {
     /// List dead jobs, newest first
     Dead,
@@ -464,10 +445,7 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
                 None => cli::import_cdrs(settings, &file).await,
             },
             Command::Cdrs(Cdrs::Verify) => cli::verify_cdrs(settings).await,
-            Command::Cdrs(Cdrs::Archive(CdrArchive::Verify)) => cli::verify_cdr_archive(settings).await,
-            Command::Cdrs(Cdrs::Archive(CdrArchive::Copy { from, to, out })) => {
-                cli::copy_cdr_archive(settings, &out, from, to).await
-            }
+            Command::Cdrs(Cdrs::Archive(command)) => Box::pin(command.run(settings)).await,
             Command::Rates(Rates::Import { upstream, dry_run, merge, url, file }) => {
                 match url.or(settings.remote.url.clone()) {
                     Some(url) => {

@@ -1,6 +1,8 @@
 //! The CDR archive: verification of its files, and copies of them for other programs.
 
-use std::path::Path;
+use std::path::PathBuf;
+
+use clap::Subcommand;
 
 use super::{existing_database, print_line};
 use platform::app::{App, StartError};
@@ -8,27 +10,38 @@ use platform::config::Settings;
 use values::Date;
 use voice::cdrs::{self, ArchiveChecked};
 
-pub async fn verify_cdr_archive(settings: Settings) -> Result<(), StartError> {
-    let app = open(settings).await?;
-    let ArchiveChecked { files, cdrs } = cdrs::verify_archive(&app).await?;
-    print_line(&format!("The CDR archive is valid: {cdrs} CDRs in {files} files."));
-    Ok(())
+#[derive(Subcommand)]
+pub enum CdrArchive {
+    /// Read every file again, and compare its hash and sums with the rollups; fails at the first difference
+    Verify,
+    /// Write the Parquet files to a folder, for DuckDB and other programs
+    Copy {
+        /// First day, such as 2026-01-31; by default the oldest.
+        #[arg(long, value_name = "DAY")]
+        from: Option<Date>,
+        /// Last day; by default the newest.
+        #[arg(long, value_name = "DAY")]
+        to: Option<Date>,
+        /// Folder to write to.
+        #[arg(value_name = "FOLDER")]
+        out: PathBuf,
+    },
 }
 
-pub async fn copy_cdr_archive(
-    settings: Settings,
-    folder: &Path,
-    from: Option<Date>,
-    to: Option<Date>,
-) -> Result<(), StartError> {
-    let app = open(settings).await?;
-    let files = cdrs::copy_archive(&app, folder, from, to).await?;
-    print_line(&format!("{files} files are in {}.", folder.display()));
-    Ok(())
-}
-
-/// Opens the service's database and file store; the database must exist.
-async fn open(settings: Settings) -> Result<App, StartError> {
-    drop(existing_database(&settings).await?);
-    App::open(settings).await
+impl CdrArchive {
+    pub async fn run(self, settings: Settings) -> Result<(), StartError> {
+        drop(existing_database(&settings).await?);
+        let app = App::open(settings).await?;
+        match self {
+            CdrArchive::Verify => {
+                let ArchiveChecked { files, cdrs } = cdrs::verify_archive(&app).await?;
+                print_line(&format!("The CDR archive is valid: {cdrs} CDRs in {files} files."));
+            }
+            CdrArchive::Copy { from, to, out } => {
+                let files = cdrs::copy_archive(&app, &out, from, to).await?;
+                print_line(&format!("{files} files are in {}.", out.display()));
+            }
+        }
+        Ok(())
+    }
 }

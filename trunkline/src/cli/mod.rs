@@ -27,7 +27,7 @@ mod verify;
 
 pub use admin::{bootstrap, create_magic_link};
 pub use backup::{make_backup, restore_backup};
-pub use cdr_archive::{copy_cdr_archive, verify_cdr_archive};
+pub use cdr_archive::CdrArchive;
 pub use demo::demo;
 pub use doctor::{doctor, ready};
 pub use import::{import_cdrs, import_fx, import_rates};

@@ -32,13 +32,13 @@ use crate::cdrs::row::MarkedCdr;
 use crate::cdrs::search::{CdrCursor, CdrFilter, CdrListRow, list_all_ascending, list_ascending};
 use crate::cdrs::types::list_row;
 use crate::concurrency::day_of;
-use db::{Conn, Db, DbError};
+use db::{Conn, DbError};
 use identity::events::{self, EventType};
 use identity::names::Names;
 use identity::notifications::{ExportReady, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
-use platform::outside::files::{Files, FilesError, StoredFile};
+use platform::outside::files::{FilesError, StoredFile};
 use values::{AccountId, CallId, Rfc3339, Time, TrunkId, UpstreamId};
 
 pub const WRITE_EXPORT: Kind = Kind::new("cdrs.export").attempts(MAX_ATTEMPTS);
@@ -126,7 +126,7 @@ async fn finish(
 fn file_bytes(app: &App, export: &ExportRow, filter: CdrFilter, count: &Arc<AtomicI64>) -> ByteStream {
     let style = Arc::new(Style { format: export.format, is_team: export.is_team, time_zone: export.time_zone.clone() });
     let header = stream::iter([Ok(Bytes::from_static(lines::header(&style).as_bytes()))]);
-    let lines = pages(app, export.clone(), filter, count.clone())
+    let lines = pages(app.clone(), export.clone(), filter, count.clone())
         .map_ok(move |page| {
             let style = Arc::clone(&style);
             async move {
@@ -144,8 +144,7 @@ fn file_bytes(app: &App, export: &ExportRow, filter: CdrFilter, count: &Arc<Atom
 
 /// Reads the CDRs of an export page by page: from files of the archive, then from the database.
 struct PageReader {
-    db: Db,
-    files: Files,
+    app: App,
     export: ExportRow,
     filter: CdrFilter,
     after: CdrCursor,
@@ -164,14 +163,14 @@ enum Source {
 }
 
 fn pages(
-    app: &App,
+    app: App,
     export: ExportRow,
     filter: CdrFilter,
     count: Arc<AtomicI64>,
 ) -> impl futures_util::Stream<Item = io::Result<Lines>> + Send + 'static {
     let after = (export.range_from, CallId::new(Uuid::nil()));
-    let (db, files, file) = (app.db.clone(), app.files.clone(), (day_of(export.range_from), -1));
-    let reader = PageReader { db, files, export, filter, after, file, groups: None, pages: 0, count };
+    let file = (day_of(export.range_from), -1);
+    let reader = PageReader { app, export, filter, after, file, groups: None, pages: 0, count };
     stream::try_unfold(Some(reader), async |reader| {
         let Some(mut reader) = reader else { return Ok(None) };
         let (page, is_last) = reader.next_page().await?;
@@ -242,14 +241,14 @@ impl PageReader {
         }
         rows.retain(|row| self.filter.matches(row));
         let named = Named::of(&rows, self.export.is_team);
-        let names = self.db.report(named, |conn, named| Box::pin(named.names(conn))).await.map_err(io::Error::other)?;
-        let page = Lines { rows, names };
+        let names = self.app.db.report(named, |conn, named| Box::pin(named.names(conn)));
+        let page = Lines { rows, names: names.await.map_err(io::Error::other)? };
         let written = page.rows.len() as i64;
         let so_far = self.count.fetch_add(written, Ordering::Relaxed) + written;
         self.pages += 1;
         if self.pages % PROGRESS_PAGES == 0 {
             let progress = (self.export.id, so_far);
-            let saved = self.db.tx(progress, |conn, (id, rows)| Box::pin(store::set_progress(conn, *id, *rows)));
+            let saved = self.app.db.tx(progress, |conn, (id, rows)| Box::pin(store::set_progress(conn, *id, *rows)));
             saved.await.map_err(io::Error::other)?;
         }
         Ok((page, is_last))
@@ -268,13 +267,15 @@ impl PageReader {
                 return Ok((rows, false));
             }
             let input = (self.filter.clone(), self.after, self.file);
-            let source =
-                self.db.report(input, |conn, (filter, after, file)| Box::pin(next_source(conn, filter, *after, *file)));
+            let source = self
+                .app
+                .db
+                .report(input, |conn, (filter, after, file)| Box::pin(next_source(conn, filter, *after, *file)));
             match source.await.map_err(io::Error::other)? {
                 Source::Database { rows, is_last } => return Ok((rows, is_last)),
                 Source::File(file) => {
                     self.file = (file.day, file.part);
-                    self.groups = Some(Groups::open(&self.files, file).await.map_err(io::Error::other)?);
+                    self.groups = Some(Groups::open(&self.app.files, file).await.map_err(io::Error::other)?);
                 }
             }
         }

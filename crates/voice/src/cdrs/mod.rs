@@ -51,8 +51,8 @@ pub use amend::{
 pub use answered::{AnsweredCall, each_answered};
 pub use archive::{
     ARCHIVE, ArchiveChecked, DROP_ARCHIVED, archive_job, archived_before, archived_detail, copy as copy_archive,
-    drop_archived_job, hot_from, list as list_archive, names_file as names_archive_file,
-    verify_files as verify_archive,
+    drop_archived_job, each_of_account as each_archived, hot_from, list as list_archive,
+    names_file as names_archive_file, verify_files as verify_archive,
 };
 pub use called::{CustomerCalls, DAY_SPAN, DAYS, Days, calls_of};
 pub use carried::{CarriedCall, CarriedCursor, carried_after};

@@ -326,6 +326,27 @@ both! {
         assert!(command(db, folder.path(), &["cdrs", "archive", "verify"]).0);
     }
 
+    async fn everything_about_a_customer_includes_its_archived_calls(db) {
+        let old = Old::start(db).await;
+        old.write(db).await;
+        old.finish(db).await;
+        let account = old.scene.customer.account_id.clone();
+        let folder = old.scene.world.take_folder().await;
+        let out = folder.path().join("cora");
+        let (is_good, told) = command(db, folder.path(), &["export", &account, "--out", out.to_str().unwrap()]);
+        assert!(is_good, "{told}");
+        let lines = |name: &str| -> Vec<Value> {
+            let text = std::fs::read_to_string(out.join(name)).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        };
+        let (archived, recent) = (lines("archived_cdrs.jsonl"), lines("cdrs.jsonl"));
+        assert_eq!((archived.len(), recent.len()), (40, 1));
+        assert_eq!((&archived[0]["call_id"], &recent[0]["call_id"]), (&json!("first-0"), &json!("fresh")));
+        let names = |line: &Value| line.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&archived[0]), names(&recent[0]));
+        assert_eq!(archived[0]["started_at"], json!(rfc3339(old.from)));
+    }
+
     async fn duckdb_sums_the_archive_to_the_nano(db) {
         let old = Old::start(db).await;
         old.write(db).await;

@@ -1,14 +1,17 @@
-//! What the command line does with the archive: verify it, and copy it to a folder for other programs.
+//! What the command line does with the archive: verify it, copy it to a folder for other programs, and hand out what it
+//! has about a customer.
 
 use std::path::Path;
 
-use super::read;
+use super::read::{self, Groups};
 use super::store::{self, FileRow, start_of};
 use super::totals::Totals;
 use super::types::file_name;
+use crate::cdrs::row::CdrRow;
 use crate::concurrency::day_of;
+use db::DbError;
 use platform::app::{App, StartError};
-use values::Date;
+use values::{AccountId, Date, Time};
 
 /// Files read at a time.
 const PAGE: i64 = 100;
@@ -72,6 +75,30 @@ pub async fn copy(app: &App, folder: &Path, from: Option<Date>, to: Option<Date>
         match wanted.last() {
             Some(file) if wanted.len() as i64 == PAGE => after = (file.day, file.part),
             _ => return Ok(files),
+        }
+    }
+}
+
+/// Calls `visit` with every call of an account before the hot window, oldest first, and returns how many there were.
+pub async fn each_of_account(
+    app: &App,
+    account: AccountId,
+    hot_from: Time,
+    mut visit: impl FnMut(&CdrRow) -> Result<(), DbError> + Send,
+) -> Result<u64, StartError> {
+    let last_day = day_of(hot_from) - 1;
+    let (mut after, mut count) = ((0, -1), 0);
+    loop {
+        let next = store::next_file(&mut *app.db.read().await?, Some(account), after, last_day).await?;
+        let Some(file) = next else { return Ok(count) };
+        after = (file.day, file.part);
+        let mut groups = Groups::open(&app.files, file).await?;
+        while let Some((cdrs, rest)) = groups.next().await? {
+            for marked in cdrs.iter().filter(|marked| marked.cdr.terms.account_id == account) {
+                visit(&marked.cdr)?;
+                count += 1;
+            }
+            groups = rest;
         }
     }
 }

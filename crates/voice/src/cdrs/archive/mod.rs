@@ -21,7 +21,7 @@ mod totals;
 mod types;
 mod write;
 
-pub use commands::{Checked as ArchiveChecked, copy, verify_files};
+pub use commands::{Checked as ArchiveChecked, copy, each_of_account, verify_files};
 pub use drop::{DROP_ARCHIVED, drop_archived_job};
 pub use read::Groups;
 pub use store::{FileRow, names_file, next_file};

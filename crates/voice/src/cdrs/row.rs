@@ -59,10 +59,7 @@ impl FromRow for MarkedCdr {
 }
 
 impl MarkedCdr {
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        CdrRow::names().chain(std::iter::once("hung_up_by"))
-    }
-
+    /// Its columns: those of the CDR, then `hung_up_by`.
     pub fn values(&self) -> impl Iterator<Item = Value<'_>> {
         self.cdr.values().chain(std::iter::once(self.hung_up_by.to_value()))
     }

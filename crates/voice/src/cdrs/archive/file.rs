@@ -305,7 +305,7 @@ mod tests {
     fn the_columns_of_a_file_are_those_of_a_cdr() {
         let schema = parse_message_type(SCHEMA).unwrap();
         let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
-        assert_eq!(names, MarkedCdr::names().collect::<Vec<_>>());
+        assert_eq!(names, CdrRow::names().chain(["hung_up_by"]).collect::<Vec<_>>());
     }
 
     #[test]

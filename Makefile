@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal journeys screenshots portal-speed release dist dist-check images package-test call test check bench build-times faults sbom openapi access-table settings clients rust nextest deps deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal
+.PHONY: help demo run portal journeys screenshots portal-speed release dist dist-check images package-test call test check bench build-times faults sbom openapi access-table settings manual clients rust nextest deps deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,10 @@ access-table: rust ## regenerate docs/callers.md (who may call which endpoint)
 settings: rust ## regenerate docs/settings.md and trunkline.example.toml
 	@TRUNKLINE_WRITE_SETTINGS=1 cargo test --locked --quiet --test it the_settings_page > /dev/null
 
+manual: rust ## build docs/ into target/manual, a folder of pages with search (needs mdBook, which it installs)
+	@command -v mdbook > /dev/null || cargo install mdbook --locked
+	mdbook build
+
 clients: deps-clients ## build the packages of the TypeScript and Python clients into target/clients
 	@mkdir -p target/clients
 	PATH="$$(tools/ensure-node):$$PATH" npm pack --silent --pack-destination target/clients ./clients/typescript
@@ -102,7 +106,7 @@ rust:
 nextest: rust
 	@cargo nextest --version > /dev/null 2>&1 || env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo install cargo-nextest --locked
 
-deps: deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal ## install what the tests use besides Rust
+deps: deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal ## install what the tests use besides Rust
 
 # Installs the server, and shows that it starts.
 deps-postgres:
@@ -128,6 +132,10 @@ deps-prometheus:
 deps-invoices:
 	@tools/ensure-debian poppler-utils qpdf
 	@tools/ensure-facturx
+
+# DuckDB, which reads the CDR archive.
+deps-archive:
+	@tools/ensure-duckdb
 
 # Kamailio as the edge; SIPp as phones and upstreams; host names of a test.
 deps-sip:

@@ -54,6 +54,8 @@ fn schedules() -> Vec<Schedule> {
         schedule("alarm_about_calls", every_five_minutes, calls::SEND_ALERTS),
         schedule("forget_numbers_of_calls", "50 2 * * *", cdrs::ANONYMISE_NUMBERS),
         schedule("forget_lines_of_statements", "55 2 * * *", statements::PURGE_LINES),
+        schedule("archive_cdrs", "10 4 * * *", cdrs::ARCHIVE),
+        schedule("drop_archived_cdrs", "40 4 * * *", cdrs::DROP_ARCHIVED),
         schedule("recheck_balances", "3 0 * * *", low_balance::RECHECK),
         // The European Central Bank publishes at 16:00 CET.
         schedule("fetch_fx", "30 15 * * *", fx::FETCH),

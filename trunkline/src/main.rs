@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use cli::JobSelection;
+use cli::{CdrArchive, JobSelection};
 use platform::app::StartError;
 use platform::config::{self, Settings};
 use server::demo::{self, MAX_DAYS, MIN_DAYS, Options};
@@ -105,7 +105,7 @@ enum Command {
     /// Import rate decks
     #[command(subcommand)]
     Rates(Rates),
-    /// Import and verify CDRs
+    /// Import and verify CDRs, and read their archive
     #[command(subcommand)]
     Cdrs(Cdrs),
     /// List and retry dead jobs
@@ -317,6 +317,9 @@ enum Cdrs {
     },
     /// Recompute the rollups and charges of all CDRs; fails at the first difference
     Verify,
+    /// Verify and copy the CDR archive
+    #[command(subcommand)]
+    Archive(CdrArchive),
 }
 
 #[derive(Subcommand)]
@@ -445,6 +448,7 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
                 None => cli::import_cdrs(settings, &file).await,
             },
             Command::Cdrs(Cdrs::Verify) => cli::verify_cdrs(settings).await,
+            Command::Cdrs(Cdrs::Archive(command)) => Box::pin(command.run(settings)).await,
             Command::Rates(Rates::Import { upstream, dry_run, merge, waive_notice, url, file }) => {
                 let import = cli::RatesImport { upstream, file, merge, dry_run, waive_notice };
                 match url.or(settings.remote.url.clone()) {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::conditional;
-use super::page::{Items, Page, Rows, TotalledPage, WrittenPage};
+use super::page::{HotPage, Items, Page, Rows, TotalledPage, WrittenPage};
 use super::problem::Problem;
 use super::response::{Body, Response, full};
 
@@ -230,7 +230,7 @@ impl<T: JsonSchema + 'static> Answer for WrittenPage<T> {
     const HEADERS: &'static [&'static str] = &["Link"];
 
     fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
-        json_content::<Page<T>>(schemas)
+        json_content::<HotPage<T>>(schemas)
     }
 
     fn render(mut self) -> Result<Rendered, Problem> {
@@ -245,6 +245,19 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for TotalledPage<T> {
 
     fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
         json_content::<TotalledPage<T>>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        with_next(Rendered::json(Self::STATUS, &self)?, self.next_link())
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for HotPage<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = &["Link"];
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<HotPage<T>>(schemas)
     }
 
     fn render(self) -> Result<Rendered, Problem> {

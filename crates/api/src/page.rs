@@ -20,7 +20,7 @@ use super::input::{Description, IncomingRequest, Input, describe_query, query_pa
 use super::page_text::PageText;
 use super::problem::Problem;
 use platform::crypto::keys::{Keys, Purpose};
-use values::Time;
+use values::{Rfc3339, Time};
 
 pub const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
@@ -62,7 +62,7 @@ pub struct Page<T> {
     next: Option<String>,
 }
 
-/// A page of items of type `T` that were written as JSON while they were read; the same to its caller as a [`Page`].
+/// A page of items of type `T` that were written as JSON while they were read; the same to its caller as a [`HotPage`].
 pub struct WrittenPage<T> {
     pub body: Vec<u8>,
     next: Option<String>,
@@ -90,6 +90,27 @@ pub struct TotalledPage<T> {
 }
 
 impl<T> TotalledPage<T> {
+    pub fn next_link(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+}
+
+/// One page of a list whose older items are in an archive.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
+pub struct HotPage<T> {
+    /// The items of the page.
+    pub data: Vec<T>,
+    /// The cursor of the next page, and the limit.
+    pub meta: PageMeta,
+    /// When the hot window begins (RFC 3339, UTC): earlier items are archived, and only exports have them. Null while
+    /// nothing is archived.
+    pub hot_from: Option<Rfc3339>,
+    #[serde(skip)]
+    next: Option<String>,
+}
+
+impl<T> HotPage<T> {
     pub fn next_link(&self) -> Option<&str> {
         self.next.as_deref()
     }
@@ -152,6 +173,11 @@ impl<T> Page<T> {
         let Page { data, meta, next } = self;
         TotalledPage { data, meta, totals, next }
     }
+
+    pub fn with_hot_from(self, hot_from: Option<Time>) -> HotPage<T> {
+        let Page { data, meta, next } = self;
+        HotPage { data, meta, hot_from: hot_from.map(Rfc3339), next }
+    }
 }
 
 impl<F, K: Serialize, const MAX: u32> Listing<F, K, MAX> {
@@ -185,12 +211,19 @@ impl<F, K: Serialize, const MAX: u32> Listing<F, K, MAX> {
         Ok(Page { data: rows.into_iter().map(show).collect(), meta, next })
     }
 
-    /// The page of these items; the next one begins after `next`.
-    pub fn written_page<T>(self, items: PageText, next: Option<K>) -> Result<WrittenPage<T>, Problem> {
+    /// The page of these items; the next one begins after `next`, and the hot window at `hot_from`.
+    pub fn written_page<T>(
+        self,
+        items: PageText,
+        next: Option<K>,
+        hot_from: Option<Time>,
+    ) -> Result<WrittenPage<T>, Problem> {
         let (meta, next) = self.end(next)?;
         let mut body = items.into_bytes();
         body.extend_from_slice(b",\"meta\":");
         serde_json::to_writer(&mut body, &meta).map_err(Problem::internal)?;
+        body.extend_from_slice(b",\"hot_from\":");
+        serde_json::to_writer(&mut body, &hot_from.map(Rfc3339)).map_err(Problem::internal)?;
         body.push(b'}');
         Ok(WrittenPage { body, next, item: PhantomData })
     }

@@ -274,6 +274,11 @@ impl Problem {
         Problem::with_detail(Code::NotFound, "The resource does not exist, or you may not see it.")
     }
 
+    /// The resource does not exist any more; the detail says where it is.
+    pub fn gone_to(detail: impl Into<Cow<'static, str>>) -> Problem {
+        Problem::with_detail(Code::NotFound, detail)
+    }
+
     pub fn method_not_allowed(allow: String) -> Problem {
         let mut problem = Problem::with_detail(Code::MethodNotAllowed, format!("This path allows {allow}."));
         problem.0.allow = Some(allow);

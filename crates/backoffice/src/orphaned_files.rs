@@ -30,9 +30,10 @@ const BATCH: usize = 500;
 type IsReferenced = for<'c> fn(&'c mut Conn, &'c ContentHash) -> BoxFuture<'c, Result<bool, DbError>>;
 
 /// Every feature whose rows reference files.
-const REFERENCES: [IsReferenced; 9] = [
+const REFERENCES: [IsReferenced; 10] = [
     |conn, hash| Box::pin(audit::names_file(conn, hash)),
     |conn, hash| Box::pin(cdrs::names_file(conn, hash)),
+    |conn, hash| Box::pin(cdrs::names_archive_file(conn, hash)),
     |conn, hash| Box::pin(compliance::names_file(conn, hash)),
     |conn, hash| Box::pin(decks::names_file(conn, hash)),
     |conn, hash| Box::pin(invoices::names_file(conn, hash)),

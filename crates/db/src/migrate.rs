@@ -117,6 +117,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0070_deck_mail",
     "0071_cdr_indexes",
     "0072_deck_notice",
+    "0073_cdr_archive" + postgres,
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -6,10 +6,11 @@ use values::{Cell, Column, Kind, Value};
 
 use super::error::{DbError, Result};
 
-/// One result row of either engine.
+/// One result row of either engine, or one that was kept in a file.
 pub enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r tokio_postgres::Row),
+    Cells(&'r [Cell<'r>]),
 }
 
 impl Row<'_> {
@@ -17,6 +18,7 @@ impl Row<'_> {
         match self {
             Row::Sqlite(row) => sqlite_cell(row, index),
             Row::Postgres(row) => postgres_cell(row, index),
+            Row::Cells(cells) => cells.get(index).copied().ok_or_else(|| missing(index)),
         }
     }
 
@@ -26,11 +28,7 @@ impl Row<'_> {
 
     /// A text as the engine has it, without a copy; none if it is NULL.
     pub fn text(&self, index: usize) -> Result<Option<&str>> {
-        let cell = match self {
-            Row::Sqlite(row) => sqlite_cell(row, index)?,
-            Row::Postgres(row) => postgres_cell(row, index)?,
-        };
-        match cell {
+        match self.cell(index)? {
             Cell::Text(text) => Ok(Some(text)),
             Cell::Null => Ok(None),
             _ => Err(DbError::Column { name: self.column_name(index), reason: "is not a text".into() }),
@@ -41,6 +39,7 @@ impl Row<'_> {
         let name = match self {
             Row::Sqlite(row) => row.as_ref().column_name(index).ok(),
             Row::Postgres(row) => row.columns().get(index).map(|column| column.name()),
+            Row::Cells(_) => None,
         };
         name.map_or_else(|| index.to_string(), str::to_owned)
     }
@@ -65,9 +64,7 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>> {
         Ok(row.try_get::<_, Option<T>>(index)?.map_or(Cell::Null, cell))
     }
 
-    let Some(column) = row.columns().get(index) else {
-        return Err(DbError::Column { name: index.to_string(), reason: "is not in the select list".into() });
-    };
+    let Some(column) = row.columns().get(index) else { return Err(missing(index)) };
     match *column.type_() {
         Type::INT8 => read(row, index, Cell::Int),
         Type::FLOAT8 => read(row, index, Cell::Double),
@@ -80,6 +77,10 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>> {
             reason: format!("has type {other}; cast it to a supported type").into(),
         }),
     }
+}
+
+fn missing(index: usize) -> DbError {
+    DbError::Column { name: index.to_string(), reason: "is not in the select list".into() }
 }
 
 /// A type that a result row is read into.
@@ -96,6 +97,7 @@ impl FromRow for NamedRow {
         let width = match row {
             Row::Sqlite(row) => row.as_ref().column_count(),
             Row::Postgres(row) => row.len(),
+            Row::Cells(cells) => cells.len(),
         };
         let column = |index: usize| -> Result<(String, Value<'static>)> {
             let value = match row.cell(index)? {

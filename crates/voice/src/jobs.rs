@@ -23,6 +23,8 @@ pub fn kinds() -> Vec<JobKind<App>> {
         cdrs::ANONYMISE_NUMBERS => cdrs::anonymise_numbers_job,
         cdrs::WRITE_EXPORT => cdrs::write_export_job,
         cdrs::EXPIRE_EXPORTS => cdrs::expire_exports_job,
+        cdrs::ARCHIVE => cdrs::archive_job,
+        cdrs::DROP_ARCHIVED => cdrs::drop_archived_job,
         cdrs::RERATE => cdrs::rerate_job,
     }
 }

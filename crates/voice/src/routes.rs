@@ -69,8 +69,9 @@ pub fn endpoints() -> Vec<Endpoint> {
             .under(tags::RATES),
 
         get("/cdrs", cdrs::list, "listCdrs", "List CDRs")
-            .about("Lists the CDRs of the account's finished calls, newest first. A page looks at 10,000 CDRs at most, \
-                    so with filters it can be short or empty and still have a `next_cursor`. Open to customers.")
+            .about("Lists the CDRs of the account's finished calls since `hot_from`, newest first; `POST /cdrs/exports` has \
+                    earlier ones too. A page looks at 10,000 CDRs at most, so with filters it can be short or empty and \
+                    still have a `next_cursor`. Open to customers.")
             .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         get("/cdrs/summary", cdrs::summary, "getCdrSummary", "Get daily CDR summary")
             .about("Returns attempts, answered calls, minutes and charges of a UTC day, by country and destination. \
@@ -315,9 +316,9 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("rate_plan.assign").idempotent().under(tags::RATE_PLANS),
 
         get("/admin/cdrs", cdrs::list_all, "adminListCdrs", "List CDRs of all customers")
-            .about("Lists the CDRs of all customers with cost and margin, newest first. A page looks at 10,000 CDRs at \
-                    most, so with filters it can be short or empty and still have a `next_cursor`. Open to the team \
-                    (admin or support).")
+            .about("Lists the CDRs of all customers since `hot_from` with cost and margin, newest first; exports have \
+                    earlier ones too. A page looks at 10,000 CDRs at most, so with filters it can be short or empty and \
+                    still have a `next_cursor`. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/cdrs/suspense", cdrs::list_suspended, "listSuspendedCdrs", "List suspended CDRs")
             .about("Lists imported lines that cannot be rated yet, newest first: the number was not sold, or the trunk, \
@@ -334,6 +335,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Gives a suspended CDR up: the call will not be charged. The reason goes to the audit log. Admins \
                     only.")
             .who(Admin).limit(Limit::Writes).audit("cdr.drop").under(tags::ADMIN_CDRS),
+        get("/admin/cdrs/archive", cdrs::list_archive, "listCdrArchive", "List files of the CDR archive")
+            .about("Lists the Parquet files of archived CDRs, newest day first, each with its SHA-256, its sums and a \
+                    download link valid for 15 minutes. The calls of a file leave the database once it is verified. Open \
+                    to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/cdrs/exports", cdrs::list_team_exports, "adminListCdrExports", "List CDR exports of the team")
             .about("Lists the team's CDR exports, newest first. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),

@@ -210,7 +210,7 @@ async fn insert(conn: &mut Conn, work: &Load) -> Result<(), JobError> {
 fn conflict(table: &str) -> Conflict {
     match table {
         "fx_rates" | "invoice_months" => Conflict::Keep,
-        "prospect_counts" | "waitlist_tail" => Conflict::Replace,
+        "cdr_archive" | "prospect_counts" | "waitlist_tail" => Conflict::Replace,
         _ => Conflict::Fail,
     }
 }

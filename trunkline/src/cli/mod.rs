@@ -1,14 +1,15 @@
 //! The commands behind the command line, and what they share: output, the log, access to the database.
 //!
 //! `serve` runs the service; `first_admin` is what it prints while there is no admin. `import` (`remote`: into a service
-//! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead jobs, `switch` on the files
-//! of an edge, `demo` on an empty database, `doctor` on everything, `backup` and `migrate` on the database as a whole,
-//! `personal_data` on what is stored about a customer. `listen` reads events of a running service. `manual` describes the
-//! commands themselves; `notify` speaks to systemd.
+//! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `cdr_archive` on archived CDRs, `jobs` on
+//! dead jobs, `switch` on the files of an edge, `demo` on an empty database, `doctor` on everything, `backup` and `migrate`
+//! on the database as a whole, `personal_data` on what is stored about a customer. `listen` reads events of a running
+//! service. `manual` describes the commands themselves; `notify` speaks to systemd.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
 mod backup;
+mod cdr_archive;
 mod demo;
 mod doctor;
 mod first_admin;
@@ -26,6 +27,7 @@ mod verify;
 
 pub use admin::{bootstrap, create_magic_link};
 pub use backup::{make_backup, restore_backup};
+pub use cdr_archive::CdrArchive;
 pub use demo::demo;
 pub use doctor::{doctor, ready};
 pub use import::{RatesImport, import_cdrs, import_fx, import_rates};

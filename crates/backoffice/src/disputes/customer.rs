@@ -13,6 +13,7 @@ use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use identity::accounts;
 use values::{CallId, Text};
+use voice::cdrs;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,7 +55,11 @@ pub async fn create(
 async fn open(tx: &mut Tx<'_>, cdr: CallId, reason: &Text<1, 2000>) -> Result<Created<CallDispute>, Problem> {
     let (account_id, opened_by) = (tx.ctx.principal()?.account_id, tx.ctx.principal()?.user_id);
     accounts::lock(tx, account_id).await?;
-    let call = store::find_call(tx, account_id, cdr).await?.ok_or_else(Problem::not_found)?;
+    let Some(call) = store::find_call(tx, account_id, cdr).await? else {
+        let archived = cdrs::archived_before(tx, cdr).await?;
+        return Err(archived
+            .map_or_else(Problem::not_found, |hot_from| Problem::state_conflict(cdrs::archived_detail(hot_from))));
+    };
     let ChargedCall { called, started_at, charge, charged_at: Some(charged_at) } = call else {
         return Err(Problem::state_conflict("This call was not charged, so there is nothing to dispute."));
     };

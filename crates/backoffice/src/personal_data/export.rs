@@ -11,11 +11,12 @@ use serde_json::{Map, Value as Json, json};
 use uuid::Uuid;
 
 use super::store;
-use db::{Conn, DbError, NamedRow, Value, params};
+use db::{Conn, DbError, NamedRow, Param, Value, params};
 use platform::app::{App, StartError};
 use platform::durable::create_folder;
 use platform::outside::files::ContentHash;
 use values::{AccountId, Rfc3339, Time};
+use voice::cdrs::{self, CdrRow};
 
 /// CDRs read at a time.
 const PAGE_SIZE: i64 = 5000;
@@ -27,8 +28,14 @@ pub struct Exported {
     pub files: usize,
 }
 
-/// The documents of a customer: where they are stored, and their names.
-type Documents = Vec<(ContentHash, String)>;
+/// What one state of the database says.
+struct Written {
+    rows: u64,
+    /// The documents of the customer: where they are stored, and their names.
+    documents: Vec<(ContentHash, String)>,
+    /// Calls before are in the archive; none if nothing is archived.
+    hot_from: Option<Time>,
+}
 
 /// Writes everything to a new folder; `None` if there is no such customer.
 pub async fn export(app: &App, account: AccountId, folder: &Path) -> Result<Option<Exported>, StartError> {
@@ -40,8 +47,11 @@ pub async fn export(app: &App, account: AccountId, folder: &Path) -> Result<Opti
     }
     create_folder(folder).map_err(|error| cannot_write(folder, &error))?;
     let input = (account, folder.to_owned());
-    let (rows, documents) =
-        app.db.snapshot(input, |conn, (account, folder)| Box::pin(write_tables(conn, *account, folder))).await?;
+    let written = app.db.snapshot(input, |conn, (account, folder)| Box::pin(write_tables(conn, *account, folder)));
+    let Written { mut rows, documents, hot_from } = written.await?;
+    if let Some(hot_from) = hot_from {
+        rows += write_archived_cdrs(app, account, hot_from, &folder.join("archived_cdrs.jsonl")).await?;
+    }
     let below = folder.join("files");
     create_folder(&below).map_err(|error| cannot_write(&below, &error))?;
     for (number, (hash, name)) in documents.iter().enumerate() {
@@ -62,7 +72,7 @@ async fn copy_document(app: &App, hash: &ContentHash, path: &Path) -> Result<(),
     Ok(())
 }
 
-async fn write_tables(conn: &mut Conn, account: AccountId, folder: &Path) -> Result<(u64, Documents), StartError> {
+async fn write_tables(conn: &mut Conn, account: AccountId, folder: &Path) -> Result<Written, StartError> {
     let mut rows = 0;
     for (name, sql) in store::TABLES {
         let path = folder.join(format!("{name}.jsonl"));
@@ -70,13 +80,16 @@ async fn write_tables(conn: &mut Conn, account: AccountId, folder: &Path) -> Res
         rows += conn.each(sql, params![account], |row: NamedRow| write_line(&mut out, row)).await?;
         out.flush().map_err(|error| cannot_write(&path, &error))?;
     }
-    rows += write_cdrs(conn, account, &folder.join("cdrs.jsonl")).await?;
-    Ok((rows, store::files(conn, account).await?))
+    let hot_from = cdrs::hot_from(conn).await?;
+    let since = hot_from.map_or(i64::MIN, Time::millis);
+    rows += write_cdrs(conn, account, since, &folder.join("cdrs.jsonl")).await?;
+    Ok(Written { rows, documents: store::files(conn, account).await?, hot_from })
 }
 
-async fn write_cdrs(conn: &mut Conn, account: AccountId, path: &Path) -> Result<u64, StartError> {
+/// Writes the CDRs of calls that began at this time or later.
+async fn write_cdrs(conn: &mut Conn, account: AccountId, since: i64, path: &Path) -> Result<u64, StartError> {
     let mut out = BufWriter::new(create(path)?);
-    let (mut rows, mut after) = (0, (i64::MIN, Uuid::nil()));
+    let (mut rows, mut after) = (0, (since, Uuid::nil()));
     loop {
         let page = store::cdrs_after(conn, account, after, PAGE_SIZE).await?;
         let Some(last) = page.last() else { break };
@@ -88,6 +101,37 @@ async fn write_cdrs(conn: &mut Conn, account: AccountId, path: &Path) -> Result<
     }
     out.flush().map_err(|error| cannot_write(path, &error))?;
     Ok(rows)
+}
+
+/// Writes the CDRs of calls before the hot window.
+async fn write_archived_cdrs(app: &App, account: AccountId, hot_from: Time, path: &Path) -> Result<u64, StartError> {
+    let mut out = BufWriter::new(create(path)?);
+    let rows = cdrs::each_archived(app, account, hot_from, |cdr| write_line(&mut out, named_row(cdr))).await?;
+    out.flush().map_err(|error| cannot_write(path, &error))?;
+    Ok(rows)
+}
+
+/// The columns of an archived CDR, as [`store::cdrs_after`] names them.
+fn named_row(CdrRow { id, terms, result }: &CdrRow) -> NamedRow {
+    let columns = [
+        ("id", id.to_value()),
+        ("started_at", terms.started_at.to_value()),
+        ("answered_at", result.answered_at.to_value()),
+        ("ended_at", result.ended_at.to_value()),
+        ("trunk_id", terms.trunk_id.to_value()),
+        ("call_id", terms.call_id.to_value()),
+        ("leg", terms.leg.to_value()),
+        ("calling", terms.calling.to_value()),
+        ("called", terms.called.to_value()),
+        ("country", terms.country.to_value()),
+        ("destination_name", terms.destination_name.to_value()),
+        ("duration_seconds", result.duration_seconds.to_value()),
+        ("billed_seconds", result.billed_seconds.to_value()),
+        ("status", result.status.to_value()),
+        ("currency", terms.currency.to_value()),
+        ("charge_nanos", result.charge.to_value()),
+    ];
+    NamedRow(columns.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
 }
 
 /// The start and the id of a CDR, its first two columns the other way round.

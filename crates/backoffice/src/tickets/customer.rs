@@ -16,6 +16,7 @@ use api::problem::Problem;
 use db::Conn;
 use identity::accounts;
 use values::{AccountId, CallId, List};
+use voice::cdrs;
 
 /// Tickets of one account that are not closed.
 const MAX_OPEN_TICKETS: i64 = 100;
@@ -91,11 +92,15 @@ pub async fn open(tx: &mut Tx<'_>, request: &TicketCreate) -> Result<Created<Tic
 }
 
 /// Refuses ids that are not CDRs of this account, each by its index.
-async fn check_cdrs(conn: &mut Conn, account: AccountId, cdrs: &[CallId]) -> Result<(), Problem> {
+async fn check_cdrs(conn: &mut Conn, account: AccountId, ids: &[CallId]) -> Result<(), Problem> {
     let mut faults = Faults::default();
-    for (index, cdr) in cdrs.iter().enumerate() {
-        let is_own = store::has_cdr(conn, account, *cdr).await?;
-        faults.unless(is_own, format!("cdr_ids.{index}"), "is not a CDR of this account");
+    for (index, cdr) in ids.iter().enumerate() {
+        if store::has_cdr(conn, account, *cdr).await? {
+            continue;
+        }
+        let is_archived = cdrs::archived_before(conn, *cdr).await?.is_some();
+        let reason = if is_archived { "is archived" } else { "is not a CDR of this account" };
+        faults.add(format!("cdr_ids.{index}"), reason);
     }
     faults.into_result()
 }

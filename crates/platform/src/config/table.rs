@@ -98,6 +98,7 @@ pub const GROUPS: &[Group] = &[
             setting("TRUNKLINE_CLAMD", NONE, "Scans uploads with ClamAV: `tcp://host:port` or `unix:/run/clamav/clamd.ctl`. While clamd does not answer, uploads get 503. Its `StreamMaxLength` must be at least 16M"),
             setting("TRUNKLINE_AUDIT_DAYS", value("730"), "Days until rows of the audit log move to files, 30 to 36500; see [Audit log](operations.md#audit-log)"),
             setting("TRUNKLINE_CALL_NUMBERS_DAYS", value("400"), "Days until the numbers in CDRs are anonymised, 30 to 3650; see [Retention](operations.md#retention)"),
+            setting("TRUNKLINE_CDR_HOT_DAYS", value("off"), "Days until CDRs move to Parquet files, 90 to 3650; see [CDR archive](archive.md)"),
         ],
     },
     Group {

@@ -39,6 +39,7 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("digest", "0.10 for crc-fast, under s3s, which the tests keep files with"),
     ("fallible-iterator", "0.2 for tokio-postgres"),
     ("getrandom", "0.2 for ring and 0.3 for ahash"),
+    ("num-bigint", "0.4 for jsonschema, which the tests check the OpenAPI document with"),
     ("phf", "0.13 for tokio-postgres"),
     ("phf_shared", "0.13 for phf 0.13"),
     ("rand_core", "0.6 for signature, under x509-cert"),

@@ -1,6 +1,7 @@
 //! `/admin/cdrs`: the CDRs of all customers, with cost and margin.
 
-use super::handlers::{MAX_PAGE_SIZE, PageCursor, from_page_cursor, to_page_cursor};
+use super::archive;
+use super::handlers::{MAX_PAGE_SIZE, PageCursor, from_page_cursor, missing, to_page_cursor};
 use super::price_proof;
 use super::search;
 use super::types::{AdminCdr, AdminCdrDetail, AdminCdrFilters, country_of};
@@ -9,7 +10,7 @@ use api::answer::Json;
 use api::checks::Checked;
 use api::context::ReadCtx;
 use api::input::Path;
-use api::page::{Listing, Page};
+use api::page::{HotPage, Listing};
 use api::problem::Problem;
 use identity::names::Names;
 use values::CallId;
@@ -17,20 +18,22 @@ use values::CallId;
 pub async fn list_all(
     mut ctx: ReadCtx,
     listing: Listing<Checked<AdminCdrFilters>, PageCursor, MAX_PAGE_SIZE>,
-) -> Result<Page<AdminCdr>, Problem> {
+) -> Result<HotPage<AdminCdr>, Problem> {
     let filter = listing.filters.0.clone().filter();
     let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
     let mut names = Names::of_customers(&mut ctx, page.rows.iter().map(|row| row.account_id)).await?;
     names.add_upstreams(&mut ctx, page.rows.iter().filter_map(|row| row.upstream_id)).await?;
-    listing.page_with_next(page.rows, page.next.map(to_page_cursor), |row| AdminCdr {
+    let hot_from = archive::hot_from(&mut ctx).await?;
+    let page = listing.page_with_next(page.rows, page.next.map(to_page_cursor), |row| AdminCdr {
         customer_name: names.get(row.account_id.uuid()),
         upstream_name: row.upstream_id.and_then(|id| names.get(id.uuid())),
         ..row.into()
-    })
+    })?;
+    Ok(page.with_hot_from(hot_from))
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<AdminCdrDetail>, Problem> {
-    let found = write::find_marked(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    let Some(found) = write::find_marked(&mut ctx, id).await? else { return Err(missing(&mut ctx, id).await?) };
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let cdr = &found.cdr;

@@ -1,8 +1,9 @@
 //! `/cdrs`: the CDRs of the caller's account, and each with its price.
 
+use super::archive;
 use super::items::CdrItems;
 use super::price_proof;
-use super::search::{self, CdrCursor, CdrItem, TrunkName};
+use super::search::{self, CdrCursor, CdrItem, HotWindow, TrunkName};
 use super::types::{CdrDetail, CdrFilters, CdrListItem};
 use super::write;
 use api::answer::Json;
@@ -11,6 +12,7 @@ use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, WrittenPage};
 use api::problem::Problem;
+use db::Conn;
 use values::{CallId, Time};
 
 /// Maximum number of CDRs on a page.
@@ -34,24 +36,35 @@ pub async fn list(
     let filter = listing.filters.0.clone().filter(ctx.principal()?.account_id);
     let (after, limit) = (listing.after.map(from_page_cursor), listing.limit as usize);
     let mut items = CdrItems::new(limit);
-    let next = if let Some(account) = search::newest_of(&filter, after, limit) {
-        search::each_newest(&mut ctx, account, listing.fetch(), |cdr, trunk_name| items.push(&cdr, trunk_name)).await?;
-        items.next()
+    let (next, window) = if let Some(account) = search::newest_of(&filter, after, limit) {
+        let fetch = listing.fetch();
+        let window = search::each_newest(&mut ctx, account, fetch, |cdr, trunk| items.push(&cdr, trunk)).await?;
+        (items.next(), window)
     } else {
         let page = search::page(&mut ctx, &filter, after, limit).await?;
         page.rows.iter().for_each(|row| items.push(&CdrItem::from(row), TrunkName::Unknown));
-        page.next
+        (page.next, HotWindow::Unknown)
+    };
+    let hot_from = match window {
+        HotWindow::Found(hot_from) => hot_from,
+        HotWindow::Unknown => archive::hot_from(&mut ctx).await?,
     };
     let text = items.finish(&mut ctx).await?;
-    listing.written_page(text, next.map(to_page_cursor))
+    listing.written_page(text, next.map(to_page_cursor), hot_from)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<CdrDetail>, Problem> {
     let account = ctx.principal()?.account_id;
     let cdr = write::find(&mut ctx, id).await?.filter(|cdr| cdr.terms.account_id == account);
-    let cdr = cdr.ok_or_else(Problem::not_found)?;
+    let Some(cdr) = cdr else { return Err(missing(&mut ctx, id).await?) };
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let price = price_proof::price(&cdr, &price_proof::prove(&request.app, &cdr).await?);
     Ok(Json(CdrDetail { cdr: cdr.into(), price }))
+}
+
+/// Why there is no CDR: there never was, or it is archived.
+pub async fn missing(conn: &mut Conn, id: CallId) -> Result<Problem, Problem> {
+    let archived = archive::archived_before(conn, id).await?;
+    Ok(archived.map_or_else(Problem::not_found, |hot_from| Problem::gone_to(archive::archived_detail(hot_from))))
 }

@@ -12,7 +12,8 @@
 //!   customer called in the last days
 //! - `ended`: the calls that webhook endpoints ask for
 //! - `handlers`, `items`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
-//! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
+//! - `retention`: anonymises numbers · `partitions`: one per month · `archive`: files of days before the hot window ·
+//!   `verify`: recomputes everything
 //!
 //! Reading costs the same however many CDRs there are: lists read a bounded number of rows along an index, sums are
 //! rollups, and exports are written page by page. `calls` imports this module, not the other way round.
@@ -20,6 +21,7 @@
 mod admin;
 mod amend;
 mod answered;
+mod archive;
 mod called;
 mod carried;
 mod ended;
@@ -47,6 +49,11 @@ pub use amend::{
     ProvisionalCdr, apply as amend, insert as insert_provisional, lock as lock_provisional, purge as purge_provisional,
 };
 pub use answered::{AnsweredCall, each_answered};
+pub use archive::{
+    ARCHIVE, ArchiveChecked, DROP_ARCHIVED, archive_job, archived_before, archived_detail, copy as copy_archive,
+    drop_archived_job, each_of_account as each_archived, hot_from, list as list_archive,
+    names_file as names_archive_file, verify_files as verify_archive,
+};
 pub use called::{CustomerCalls, DAY_SPAN, DAYS, Days, calls_of};
 pub use carried::{CarriedCall, CarriedCursor, carried_after};
 pub use ended::{

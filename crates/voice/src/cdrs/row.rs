@@ -58,6 +58,13 @@ impl FromRow for MarkedCdr {
     }
 }
 
+impl MarkedCdr {
+    /// Its columns: those of the CDR, then `hung_up_by`.
+    pub fn values(&self) -> impl Iterator<Item = Value<'_>> {
+        self.cdr.values().chain(std::iter::once(self.hung_up_by.to_value()))
+    }
+}
+
 impl CdrRow {
     pub const WIDTH: usize = 1 + CallTerms::WIDTH + CallResult::WIDTH;
 

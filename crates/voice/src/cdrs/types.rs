@@ -86,7 +86,7 @@ impl From<CdrListRow> for Cdr {
     }
 }
 
-fn list_row(cdr: CdrRow, hung_up_by: Option<HungUpBy>) -> CdrListRow {
+pub fn list_row(cdr: CdrRow, hung_up_by: Option<HungUpBy>) -> CdrListRow {
     let country = country_of(&cdr);
     let CdrRow { id, terms, result } = cdr;
     CdrListRow {

@@ -16,7 +16,7 @@ use crate::world::fixtures::switch::{Scene, merged};
 use crate::world::s3::files_below;
 
 /// Requests an export of all CDRs and waits for it.
-async fn export(world: &World, customer: &Client, changes: Value) -> Value {
+pub async fn export(world: &World, customer: &Client, changes: Value) -> Value {
     let mut body = json!({"from": rfc3339(world.seconds() * 1000 - 86_400_000), "to": rfc3339(world.seconds() * 1000)});
     for (name, value) in changes.as_object().unwrap() {
         body[name] = value.clone();
@@ -28,7 +28,7 @@ async fn export(world: &World, customer: &Client, changes: Value) -> Value {
 }
 
 /// The file behind an export's link, as anybody can fetch it who has the link.
-async fn fetch(world: &World, export: &Value) -> (String, Vec<u8>) {
+pub async fn fetch(world: &World, export: &Value) -> (String, Vec<u8>) {
     let url = export["download_url"].as_str().unwrap();
     let path = url.split_once("/v1").unwrap().1;
     let answer = world.anyone().get(path).await;

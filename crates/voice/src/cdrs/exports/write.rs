@@ -1,10 +1,12 @@
 //! The job that writes an export.
 //!
-//! CDRs are read in pages along the index of the account, or of all accounts, and then filtered; each page in its own statement, so that no long read keeps
-//! the database from vacuuming. While one page is formatted on a blocking thread, the next is read; at most
+//! CDRs are read in pages along the index of the account, or of all accounts, and then filtered; each page in its own
+//! statement, so that no long read keeps the database from vacuuming. Those before the hot window come from the archive,
+//! in the same order, a row group at a time. While one page is formatted on a blocking thread, the next is read; at most
 //! [`MAX_BUFFERED_PAGES`] are in memory. CDRs that arrive meanwhile and began before the page being read are not in the
 //! file.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,15 +27,19 @@ use super::lines::{self, Lines, Style};
 use super::store::{self, ExportRow};
 use super::types::filter_of;
 use super::types::{CdrExport, CdrExportId, Compression};
-use crate::cdrs::search::{CdrCursor, CdrFilter, list_all_ascending, list_ascending};
-use db::{Conn, Db, DbError};
+use crate::cdrs::archive::{self, FileRow, Groups};
+use crate::cdrs::row::MarkedCdr;
+use crate::cdrs::search::{CdrCursor, CdrFilter, CdrListRow, list_all_ascending, list_ascending};
+use crate::cdrs::types::list_row;
+use crate::concurrency::day_of;
+use db::{Conn, DbError};
 use identity::events::{self, EventType};
 use identity::names::Names;
 use identity::notifications::{ExportReady, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::{FilesError, StoredFile};
-use values::{CallId, Rfc3339};
+use values::{AccountId, CallId, Rfc3339, Time, TrunkId, UpstreamId};
 
 pub const WRITE_EXPORT: Kind = Kind::new("cdrs.export").attempts(MAX_ATTEMPTS);
 
@@ -64,7 +70,7 @@ pub async fn write_export_job(context: JobContext<App>, payload: Value) -> Resul
     let Some(export) = started.await? else { return Ok(()) };
     let filter = filter_of(&export).map_err(|error| JobError::Permanent(error.to_string()))?;
     let count = Arc::new(AtomicI64::new(0));
-    let written = context.app.files.put(file_bytes(&context.db, &export, filter, &count), MAX_FILE_BYTES).await;
+    let written = context.app.files.put(file_bytes(&context.app, &export, filter, &count), MAX_FILE_BYTES).await;
     let outcome = match written {
         Ok(file) => Outcome::Ready(file, count.load(Ordering::Relaxed)),
         Err(FilesError::TooLarge { .. }) => Outcome::Failed(TOO_LARGE),
@@ -117,11 +123,10 @@ async fn finish(
     context.finish_in(conn).await
 }
 
-fn file_bytes(db: &Db, export: &ExportRow, filter: CdrFilter, count: &Arc<AtomicI64>) -> ByteStream {
+fn file_bytes(app: &App, export: &ExportRow, filter: CdrFilter, count: &Arc<AtomicI64>) -> ByteStream {
     let style = Arc::new(Style { format: export.format, is_team: export.is_team, time_zone: export.time_zone.clone() });
     let header = stream::iter([Ok(Bytes::from_static(lines::header(&style).as_bytes()))]);
-    let lines = pages(db.clone(), export.clone(), filter, count.clone())
-        .map_err(io::Error::other)
+    let lines = pages(app.clone(), export.clone(), filter, count.clone())
         .map_ok(move |page| {
             let style = Arc::clone(&style);
             async move {
@@ -137,24 +142,35 @@ fn file_bytes(db: &Db, export: &ExportRow, filter: CdrFilter, count: &Arc<Atomic
     }
 }
 
-/// Reads the CDRs of an export page by page.
+/// Reads the CDRs of an export page by page: from files of the archive, then from the database.
 struct PageReader {
-    db: Db,
+    app: App,
     export: ExportRow,
     filter: CdrFilter,
     after: CdrCursor,
+    /// Day and part of the last file that was opened.
+    file: (i64, i64),
+    /// What is left of it.
+    groups: Option<Groups>,
     pages: i64,
     count: Arc<AtomicI64>,
 }
 
+/// Where the next CDRs are.
+enum Source {
+    File(FileRow),
+    Database { rows: Vec<CdrListRow>, is_last: bool },
+}
+
 fn pages(
-    db: Db,
+    app: App,
     export: ExportRow,
     filter: CdrFilter,
     count: Arc<AtomicI64>,
-) -> impl futures_util::Stream<Item = Result<Lines, DbError>> + Send + 'static {
+) -> impl futures_util::Stream<Item = io::Result<Lines>> + Send + 'static {
     let after = (export.range_from, CallId::new(Uuid::nil()));
-    let reader = PageReader { db, export, filter, after, pages: 0, count };
+    let file = (day_of(export.range_from), -1);
+    let reader = PageReader { app, export, filter, after, file, groups: None, pages: 0, count };
     stream::try_unfold(Some(reader), async |reader| {
         let Some(mut reader) = reader else { return Ok(None) };
         let (page, is_last) = reader.next_page().await?;
@@ -162,50 +178,107 @@ fn pages(
     })
 }
 
-/// The CDRs of a page that match, with their names, and whether it is the last one.
-async fn read_page(
+/// The next file after a cursor or, where the hot window begins, the next page of the database.
+async fn next_source(
     conn: &mut Conn,
     filter: &CdrFilter,
-    after: &mut CdrCursor,
-    is_team: bool,
-) -> Result<(Lines, bool), DbError> {
-    let mut rows = match filter.account {
-        Some(account) => list_ascending(conn, account, *after, filter.to, PAGE_SIZE).await?,
-        None => list_all_ascending(conn, *after, filter.to, PAGE_SIZE).await?,
-    };
-    let is_last = (rows.len() as i64) < PAGE_SIZE;
-    if let Some(last) = rows.last() {
-        *after = (last.started_at, last.id);
+    mut after: CdrCursor,
+    file: (i64, i64),
+) -> Result<Source, DbError> {
+    loop {
+        let hot_from = archive::hot_from(conn).await?.unwrap_or(Time::EPOCH);
+        if after.0 < hot_from {
+            let last_day = day_of(Time::from_millis(hot_from.min(filter.to).millis() - 1));
+            let next = file.max((day_of(after.0), -1));
+            if let Some(found) = archive::next_file(conn, filter.account, next, last_day).await? {
+                return Ok(Source::File(found));
+            }
+            after = (hot_from, CallId::new(Uuid::nil()));
+        }
+        let rows = match filter.account {
+            Some(account) => list_ascending(conn, account, after, filter.to, PAGE_SIZE).await?,
+            None => list_all_ascending(conn, after, filter.to, PAGE_SIZE).await?,
+        };
+        // If the archive took the day over while the page was read, the page may lack rows.
+        if archive::hot_from(conn).await?.is_none_or(|hot_from| hot_from <= after.0) {
+            let is_last = (rows.len() as i64) < PAGE_SIZE;
+            return Ok(Source::Database { rows, is_last });
+        }
     }
-    rows.retain(|row| filter.matches(row));
-    let mut names = Names::of_trunks(conn, rows.iter().map(|row| row.trunk_id)).await?;
-    if is_team {
-        names.add_customers(conn, rows.iter().map(|row| row.account_id)).await?;
-        names.add_upstreams(conn, rows.iter().filter_map(|row| row.upstream_id)).await?;
+}
+
+/// What the lines of a page name.
+struct Named {
+    trunks: BTreeSet<TrunkId>,
+    customers: BTreeSet<AccountId>,
+    upstreams: BTreeSet<UpstreamId>,
+}
+
+impl Named {
+    fn of(rows: &[CdrListRow], is_team: bool) -> Named {
+        let of_team = || rows.iter().filter(move |_| is_team);
+        Named {
+            trunks: rows.iter().map(|row| row.trunk_id).collect(),
+            customers: of_team().map(|row| row.account_id).collect(),
+            upstreams: of_team().filter_map(|row| row.upstream_id).collect(),
+        }
     }
-    Ok((Lines { rows, names }, is_last))
+
+    async fn names(&self, conn: &mut Conn) -> Result<Names, DbError> {
+        let mut names = Names::of_trunks(conn, self.trunks.iter().copied()).await?;
+        names.add_customers(conn, self.customers.iter().copied()).await?;
+        names.add_upstreams(conn, self.upstreams.iter().copied()).await?;
+        Ok(names)
+    }
 }
 
 impl PageReader {
-    async fn next_page(&mut self) -> Result<(Lines, bool), DbError> {
-        let range = (self.filter.clone(), self.after, self.export.is_team);
-        let read = self.db.report(range, |conn, (filter, after, is_team)| {
-            Box::pin(async move {
-                let mut cursor = *after;
-                let page = read_page(conn, filter, &mut cursor, *is_team).await?;
-                Ok::<_, DbError>((page, cursor))
-            })
-        });
-        let ((page, is_last), after) = read.await?;
-        self.after = after;
+    /// The CDRs of a page that match, with their names, and whether it is the last one.
+    async fn next_page(&mut self) -> io::Result<(Lines, bool)> {
+        let (mut rows, is_last) = self.next_rows().await?;
+        if let Some(last) = rows.last() {
+            self.after = (last.started_at, last.id);
+        }
+        rows.retain(|row| self.filter.matches(row));
+        let named = Named::of(&rows, self.export.is_team);
+        let names = self.app.db.report(named, |conn, named| Box::pin(named.names(conn)));
+        let page = Lines { rows, names: names.await.map_err(io::Error::other)? };
         let written = page.rows.len() as i64;
         let so_far = self.count.fetch_add(written, Ordering::Relaxed) + written;
         self.pages += 1;
         if self.pages % PROGRESS_PAGES == 0 {
             let progress = (self.export.id, so_far);
-            self.db.tx(progress, |conn, (id, rows)| Box::pin(store::set_progress(conn, *id, *rows))).await?;
+            let saved = self.app.db.tx(progress, |conn, (id, rows)| Box::pin(store::set_progress(conn, *id, *rows)));
+            saved.await.map_err(io::Error::other)?;
         }
         Ok((page, is_last))
+    }
+
+    /// The next CDRs of the range, and whether they are the last.
+    async fn next_rows(&mut self) -> io::Result<(Vec<CdrListRow>, bool)> {
+        loop {
+            if let Some(groups) = self.groups.take()
+                && let Some((cdrs, rest)) = groups.next().await.map_err(io::Error::other)?
+            {
+                self.groups = Some(rest);
+                let mut rows: Vec<CdrListRow> =
+                    cdrs.into_iter().map(|MarkedCdr { cdr, hung_up_by }| list_row(cdr, hung_up_by)).collect();
+                rows.retain(|row| (row.started_at, row.id) > self.after && row.started_at < self.filter.to);
+                return Ok((rows, false));
+            }
+            let input = (self.filter.clone(), self.after, self.file);
+            let source = self
+                .app
+                .db
+                .report(input, |conn, (filter, after, file)| Box::pin(next_source(conn, filter, *after, *file)));
+            match source.await.map_err(io::Error::other)? {
+                Source::Database { rows, is_last } => return Ok((rows, is_last)),
+                Source::File(file) => {
+                    self.file = (file.day, file.part);
+                    self.groups = Some(Groups::open(&self.app.files, file).await.map_err(io::Error::other)?);
+                }
+            }
+        }
     }
 }
 

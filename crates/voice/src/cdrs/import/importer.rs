@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::store::{self, AddressHolder, NumberRental, TrunkRow};
 use super::suspense::SuspenseReason;
 use super::types::ImportLine;
+use crate::cdrs::archive;
 use crate::cdrs::quotes::{Quote, normalize_caller, parse_dialled, quote};
 use crate::cdrs::retention::{self, ANONYMISED};
 use crate::cdrs::row::{CallResult, CdrRow};
@@ -44,6 +45,8 @@ pub struct Importer<'a> {
     trunks: HashMap<TrunkId, Option<TrunkRow>>,
     holders: HashMap<IpAddr, Vec<AddressHolder>>,
     rentals: HashMap<E164, Vec<NumberRental>>,
+    /// When the hot window begins; none while nothing is archived.
+    hot_from: Option<Time>,
     pub now: Time,
 }
 
@@ -89,6 +92,7 @@ impl<'a> Importer<'a> {
         let (tariff, gateways) = (app.tariff.current(&app.db).await?, app.gateways.current(&app.db).await?);
         let changes = tariff::changes_after(&mut *app.db.read().await?, earliest, MAX_TARIFF_CHANGES).await?;
         let changes: Vec<Time> = changes.into_iter().map(|(change,)| change).collect();
+        let hot_from = archive::hot_from(&mut *app.db.read().await?).await?;
         let is_truncated = changes.len() as i64 == MAX_TARIFF_CHANGES;
         Ok(Importer {
             app,
@@ -103,6 +107,7 @@ impl<'a> Importer<'a> {
             trunks: HashMap::new(),
             holders: HashMap::new(),
             rentals: HashMap::new(),
+            hot_from,
             now: app.clock.now(),
         })
     }
@@ -112,6 +117,9 @@ impl<'a> Importer<'a> {
         let (started_at, ended_at) = (line.started_at.0, line.ended_at.0);
         let answered_at = line.answered_at.map(|at| at.0);
         check_times(started_at, answered_at, ended_at, line.status, self.now)?;
+        if self.hot_from.is_some_and(|hot_from| started_at < hot_from) {
+            return Err("started_at is before the hot window: the calls of its day are archived".into());
+        }
         let called = parse_dialled(&line.called).ok_or("called is not a dialable number")?;
         let seconds = answered_at.map_or(Ok(0), |at| seconds_between(at, ended_at))?;
         if line.upstream_id.is_some_and(|id| self.gateways.find(id).is_none()) {

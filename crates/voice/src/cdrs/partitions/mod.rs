@@ -1,6 +1,9 @@
-//! Partitions of `cdrs`: on PostgreSQL one for each month, created two months ahead.
+//! Partitions of `cdrs`: on PostgreSQL one for each month, created two months ahead and dropped when
+//! the archive has it.
 
 mod store;
+
+pub use store::drop_before;
 
 use serde_json::Value;
 

@@ -29,7 +29,8 @@ pub fn is_over(app: &App, started_at: Time, now: Time) -> bool {
     started_at < cutoff(app, now)
 }
 
-fn cutoff(app: &App, now: Time) -> Time {
+/// Numbers of calls that began before are anonymised.
+pub fn cutoff(app: &App, now: Time) -> Time {
     Time::from_millis(now.millis().saturating_sub(app.settings.calls.number_retention_days * DAY_MILLIS))
 }
 

@@ -7,7 +7,7 @@
 
 mod store;
 
-pub use store::{CdrItem, CdrListRow, TrunkName, each_newest, list_all_ascending, list_ascending};
+pub use store::{CdrItem, CdrListRow, HotWindow, TrunkName, each_newest, list_all_ascending, list_ascending};
 
 use uuid::Uuid;
 

@@ -108,42 +108,53 @@ pub enum TrunkName<'r> {
     Unknown,
 }
 
+/// When the hot window begins, if the statement looked it up; none while nothing is archived.
+pub enum HotWindow {
+    Found(Option<Time>),
+    Unknown,
+}
+
 /// Visits an account's newest CDRs, the most frequent query, in their order. On PostgreSQL one round trip also finds the
-/// names of their trunks; on SQLite a join would look every row's trunk up.
+/// names of their trunks and, if there are CDRs, the hot window; on SQLite a join would look every row's trunk up.
 pub async fn each_newest(
     conn: &mut Conn,
     account: AccountId,
     limit: i64,
     mut visit: impl FnMut(CdrItem<'_>, TrunkName<'_>) + Send,
-) -> Result<(), DbError> {
+) -> Result<HotWindow, DbError> {
     if conn.is_in_process() {
         let text = sql!(
             "SELECT id, call_id, leg, started_at, answered_at, ended_at, duration_seconds, calling, called, country,
                     destination_name, status, charge, currency, trunk_id
              FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT $2"
         );
-        return conn
-            .each_row(text, params![account, limit], |row| {
-                visit(CdrItem::from_row(&row)?, TrunkName::Unknown);
-                Ok(())
-            })
-            .await;
+        conn.each_row(text, params![account, limit], |row| {
+            visit(CdrItem::from_row(&row)?, TrunkName::Unknown);
+            Ok(())
+        })
+        .await?;
+        return Ok(HotWindow::Unknown);
     }
     // Without a range and with a literal limit, PostgreSQL keeps one plan for all parameters and saves itself planning,
     // which takes longer than reading.
     let text = pg_sql!(
         "SELECT cdr.id, cdr.call_id, cdr.leg, cdr.started_at, cdr.answered_at, cdr.ended_at, cdr.duration_seconds,
                 cdr.calling, cdr.called, cdr.country, cdr.destination_name, cdr.status, cdr.charge, cdr.currency,
-                cdr.trunk_id, trunk.name
+                cdr.trunk_id, trunk.name, (SELECT NULLIF(hot_from, 0) FROM cdr_archive WHERE id = 1)
          FROM (SELECT * FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS cdr
          LEFT JOIN trunks AS trunk ON trunk.id = cdr.trunk_id
          ORDER BY cdr.started_at DESC, cdr.id DESC LIMIT $2"
     );
+    let mut window = HotWindow::Unknown;
     conn.each_row(text, params![account, limit], |row| {
         visit(CdrItem::from_row(&row)?, TrunkName::Found(row.text(15)?));
+        if let HotWindow::Unknown = window {
+            window = HotWindow::Found(row.get(16)?);
+        }
         Ok(())
     })
-    .await
+    .await?;
+    Ok(window)
 }
 
 /// How many of an account's newest CDRs [`list_newest`] and [`each_newest`] can return.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::Sums;
 use crate::cdrs::terms::CallStatus;
-use db::{Conn, DbError, FromRow, params, row, sql};
+use db::{Conn, DbError, FromRow, Value, params, row, sql};
 use values::{AccountId, CallId, RatePlanVersionId, Time, TrunkId};
 
 row! {
@@ -55,10 +55,11 @@ pub async fn count_live(conn: &mut Conn) -> Result<u64, DbError> {
 async fn collect<R: FromRow + Send>(
     conn: &mut Conn,
     sql: &'static str,
+    params: &[Value<'_>],
     named: fn(R) -> (String, Vec<i64>),
 ) -> Result<BTreeMap<String, Vec<i64>>, DbError> {
     let mut all = BTreeMap::new();
-    conn.each(sql, params![], |row| {
+    conn.each(sql, params, |row| {
         let (name, sums) = named(row);
         all.insert(name, sums);
         Ok(())
@@ -81,19 +82,20 @@ row! {
     }
 }
 
-pub async fn days(conn: &mut Conn) -> Result<Sums, DbError> {
+pub async fn days(conn: &mut Conn, hot_from: Time) -> Result<Sums, DbError> {
     let named = |sums: DaySums| {
         let DaySums { account_id, day, country, destination_name, attempts, answered, seconds, charge, cost } = sums;
         (format!("{account_id} {day} {country} {destination_name}"), vec![attempts, answered, seconds, charge, cost])
     };
-    let stored = sql!("SELECT ", DaySums::COLS, " FROM cdr_days");
+    let stored = sql!("SELECT ", DaySums::COLS, " FROM cdr_days WHERE day * 86400000 >= $1");
     let computed = sql!(
         "SELECT account_id, started_at / 86400000, COALESCE(country, ''), COALESCE(destination_name, ''), COUNT(*),
                 COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT),
                 CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-         FROM cdrs GROUP BY 1, 2, 3, 4"
+         FROM cdrs WHERE started_at >= $1 GROUP BY 1, 2, 3, 4"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    let hot = params![hot_from];
+    Ok(Sums { stored: collect(conn, stored, hot, named).await?, computed: collect(conn, computed, hot, named).await? })
 }
 
 row! {
@@ -144,22 +146,23 @@ pub async fn charged_days(conn: &mut Conn) -> Result<Sums, DbError> {
                  AND cdrs.started_at = cdr_amendments.started_at
          ) AS charged GROUP BY 1, 2, 3, 4"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    Ok(Sums { stored: collect(conn, stored, &[], named).await?, computed: collect(conn, computed, &[], named).await? })
 }
 
-pub async fn hours(conn: &mut Conn) -> Result<Sums, DbError> {
+pub async fn hours(conn: &mut Conn, hot_from: Time) -> Result<Sums, DbError> {
     let named = |sums: HourSums| {
         let HourSums { account_id, hour, trunk_id, attempts, answered, seconds, charge } = sums;
         (format!("{account_id} {hour} {trunk_id}"), vec![attempts, answered, seconds, charge])
     };
-    let stored = sql!("SELECT ", HourSums::COLS, " FROM cdr_hours");
+    let stored = sql!("SELECT ", HourSums::COLS, " FROM cdr_hours WHERE hour * 3600000 >= $1");
     let computed = sql!(
         "SELECT account_id, started_at / 3600000, trunk_id, COUNT(*),
                 COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT),
                 CAST(SUM(charge) AS BIGINT)
-         FROM cdrs GROUP BY 1, 2, 3"
+         FROM cdrs WHERE started_at >= $1 GROUP BY 1, 2, 3"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    let hot = params![hot_from];
+    Ok(Sums { stored: collect(conn, stored, hot, named).await?, computed: collect(conn, computed, hot, named).await? })
 }
 
 row! {
@@ -177,20 +180,21 @@ row! {
 }
 
 /// Usage by trunk, for each hour and each UTC day.
-pub async fn usage_trunks(conn: &mut Conn) -> Result<Sums, DbError> {
+pub async fn usage_trunks(conn: &mut Conn, hot_from: Time) -> Result<Sums, DbError> {
     let named = |sums: TrunkUsage| {
         let TrunkUsage { account_id, span, slot, trunk_id, attempts, answered, seconds, charge, cost } = sums;
         (format!("{account_id} {span} {slot} {trunk_id}"), vec![attempts, answered, seconds, charge, cost])
     };
-    let stored = sql!("SELECT ", TrunkUsage::COLS, " FROM usage_trunks");
+    let stored = sql!("SELECT ", TrunkUsage::COLS, " FROM usage_trunks WHERE slot * 3600000 >= $1");
     let computed = sql!(
         "SELECT account_id, span, started_at / (3600000 * span) * span, trunk_id, COUNT(*),
                 COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT),
                 CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
          FROM cdrs CROSS JOIN (SELECT CAST(1 AS BIGINT) AS span UNION ALL SELECT CAST(24 AS BIGINT)) AS spans
-         GROUP BY 1, 2, 3, 4"
+         WHERE started_at >= $1 GROUP BY 1, 2, 3, 4"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    let hot = params![hot_from];
+    Ok(Sums { stored: collect(conn, stored, hot, named).await?, computed: collect(conn, computed, hot, named).await? })
 }
 
 row! {
@@ -209,20 +213,21 @@ row! {
 }
 
 /// Usage by destination, for each hour and each UTC day.
-pub async fn usage_destinations(conn: &mut Conn) -> Result<Sums, DbError> {
+pub async fn usage_destinations(conn: &mut Conn, hot_from: Time) -> Result<Sums, DbError> {
     let named = |sums: DestinationUsage| {
         let key = format!("{} {} {} {} {}", sums.account_id, sums.span, sums.slot, sums.country, sums.destination_name);
         (key, vec![sums.attempts, sums.answered, sums.seconds, sums.charge, sums.cost])
     };
-    let stored = sql!("SELECT ", DestinationUsage::COLS, " FROM usage_destinations");
+    let stored = sql!("SELECT ", DestinationUsage::COLS, " FROM usage_destinations WHERE slot * 3600000 >= $1");
     let computed = sql!(
         "SELECT account_id, span, started_at / (3600000 * span) * span, COALESCE(country, ''),
                 COALESCE(destination_name, ''), COUNT(*), COUNT(CASE WHEN status = 'answered' THEN 1 END),
                 CAST(SUM(duration_seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
          FROM cdrs CROSS JOIN (SELECT CAST(1 AS BIGINT) AS span UNION ALL SELECT CAST(24 AS BIGINT)) AS spans
-         GROUP BY 1, 2, 3, 4, 5"
+         WHERE started_at >= $1 GROUP BY 1, 2, 3, 4, 5"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    let hot = params![hot_from];
+    Ok(Sums { stored: collect(conn, stored, hot, named).await?, computed: collect(conn, computed, hot, named).await? })
 }
 
 row! {
@@ -241,42 +246,46 @@ row! {
 }
 
 /// Traffic of all accounts by destination and upstream, for each hour and each UTC day.
-pub async fn usage_routes(conn: &mut Conn) -> Result<Sums, DbError> {
+pub async fn usage_routes(conn: &mut Conn, hot_from: Time) -> Result<Sums, DbError> {
     let named = |sums: RouteTraffic| {
         let upstream = sums.upstream_id.unwrap_or_default();
         let key = format!("{} {} {} {} {upstream}", sums.span, sums.slot, sums.country, sums.destination_name);
         (key, vec![sums.attempts, sums.answered, sums.seconds, sums.charge, sums.cost])
     };
-    let stored = sql!("SELECT ", RouteTraffic::COLS, " FROM usage_routes");
+    let stored = sql!("SELECT ", RouteTraffic::COLS, " FROM usage_routes WHERE slot * 3600000 >= $1");
     let computed = sql!(
         "SELECT span, started_at / (3600000 * span) * span, COALESCE(country, ''), COALESCE(destination_name, ''),
                 upstream_id, COUNT(*), COUNT(CASE WHEN status = 'answered' THEN 1 END),
                 CAST(SUM(duration_seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
          FROM cdrs CROSS JOIN (SELECT CAST(1 AS BIGINT) AS span UNION ALL SELECT CAST(24 AS BIGINT)) AS spans
-         GROUP BY 1, 2, 3, 4, 5"
+         WHERE started_at >= $1 GROUP BY 1, 2, 3, 4, 5"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    let hot = params![hot_from];
+    Ok(Sums { stored: collect(conn, stored, hot, named).await?, computed: collect(conn, computed, hot, named).await? })
 }
 
-pub async fn spend(conn: &mut Conn) -> Result<Sums, DbError> {
+pub async fn spend(conn: &mut Conn, hot_from: Time) -> Result<Sums, DbError> {
     let named = |(account, day, charged, reserved): (AccountId, i64, i64, i64)| {
         (format!("{account} {day}"), vec![charged, reserved])
     };
-    let stored = sql!("SELECT account_id, day, charged, reserved FROM daily_spend");
+    let stored = sql!("SELECT account_id, day, charged, reserved FROM daily_spend WHERE day * 86400000 >= $1");
     let computed = sql!(
         "SELECT account_id, day, CAST(SUM(charged) AS BIGINT), CAST(SUM(reserved) AS BIGINT) FROM (
              SELECT account_id, started_at / 86400000 AS day, charge AS charged, 0 AS reserved FROM cdrs
-             UNION ALL SELECT account_id, started_at / 86400000, 0, reserved FROM live_calls) AS calls
+             WHERE started_at >= $1
+             UNION ALL SELECT account_id, started_at / 86400000, 0, reserved FROM live_calls
+             WHERE started_at >= $1) AS calls
          GROUP BY account_id, day"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    let hot = params![hot_from];
+    Ok(Sums { stored: collect(conn, stored, hot, named).await?, computed: collect(conn, computed, hot, named).await? })
 }
 
 pub async fn trunks(conn: &mut Conn) -> Result<Sums, DbError> {
     let named = |(trunk, live): (TrunkId, i64)| (trunk.to_string(), vec![live]);
     let stored = sql!("SELECT trunk_id, live FROM trunk_load");
     let computed = sql!("SELECT trunk_id, COUNT(*) FROM live_calls GROUP BY trunk_id");
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    Ok(Sums { stored: collect(conn, stored, &[], named).await?, computed: collect(conn, computed, &[], named).await? })
 }
 
 pub async fn zones(conn: &mut Conn) -> Result<Sums, DbError> {
@@ -287,7 +296,7 @@ pub async fn zones(conn: &mut Conn) -> Result<Sums, DbError> {
         "SELECT account_id, zone, COUNT(*) FROM live_calls GROUP BY account_id, zone
          UNION ALL SELECT account_id, '', COUNT(*) FROM live_calls GROUP BY account_id"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    Ok(Sums { stored: collect(conn, stored, &[], named).await?, computed: collect(conn, computed, &[], named).await? })
 }
 
 /// Amounts of the ledger transactions that CDRs and amendments name.
@@ -307,5 +316,5 @@ pub async fn charges(conn: &mut Conn) -> Result<Sums, DbError> {
                  JOIN cdrs ON cdrs.id = cdr_amendments.cdr_id AND cdrs.started_at = cdr_amendments.started_at
          ) AS charged GROUP BY ledger_id"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
+    Ok(Sums { stored: collect(conn, stored, &[], named).await?, computed: collect(conn, computed, &[], named).await? })
 }

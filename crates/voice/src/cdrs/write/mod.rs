@@ -23,13 +23,14 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use super::archive;
 use super::ended;
 use super::rollups::ChargeDelta;
 use super::row::CdrRow;
 use super::terms::HungUpBy;
 use super::usage::{self, RouteHours};
 use crate::concurrency::{CallSpan, queue_recount};
-use db::{Conn, Entropy};
+use db::{Conn, DbError, Entropy};
 use platform::ledger::LedgerError;
 use values::{AccountId, Time};
 
@@ -147,6 +148,12 @@ impl ImportBatch {
     pub async fn write(&self, conn: &mut Conn, mode: ImportMode) -> Result<Written, LedgerError> {
         if self.0.is_empty() {
             return Ok(Written::default());
+        }
+        // Nothing may be added to a day that is being archived. The lines were checked; only a day that was archived
+        // since gets here.
+        let hot_from = archive::hold_hot_from(conn).await?;
+        if self.0.iter().any(|(_, cdr)| hot_from.is_some_and(|hot_from| cdr.terms.started_at < hot_from)) {
+            return Err(DbError::Unavailable("calls of these lines are being archived".to_owned()).into());
         }
         let known = known::find(conn, &self.0).await?;
         let unknown: Vec<&CdrRow> =

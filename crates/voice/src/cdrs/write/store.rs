@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use uuid::Uuid;
 
+use crate::cdrs::archive;
 use crate::cdrs::rollups::ChargeDelta;
 use crate::cdrs::row::{CallResult, CdrRow, MarkedCdr};
 use crate::cdrs::terms::{CallTerms, HungUpBy};
@@ -65,13 +66,13 @@ pub async fn mark_hung_up(conn: &mut Conn, cdr: &CdrRow, by: HungUpBy) -> Result
     Ok(())
 }
 
-/// Whether a call of our switches has a CDR.
+/// Whether a call of our switches has a CDR. One that would be before the hot window counts as having one.
 pub async fn exists(conn: &mut Conn, id: CallId) -> Result<bool, DbError> {
     let Some(started_at) = id.started_at() else { return Ok(false) };
     let found: Option<(CallId,)> = conn
         .opt(sql!("SELECT id FROM cdrs WHERE id = $1 AND started_at = $2 AND NOT imported"), params![id, started_at])
         .await?;
-    Ok(found.is_some())
+    Ok(found.is_some() || archive::archived_before(conn, id).await?.is_some())
 }
 
 /// Replaces the result of a CDR.

@@ -20,12 +20,13 @@ use super::pair::{Comparison, Stopped, Totals};
 use super::retention::delete_lines;
 use super::store::{self, Outcome, ReadFile, StatementRow};
 use super::types::StatementId;
+use crate::cdrs;
 use crate::upstreams::{self, UpstreamRow};
 use db::{Conn, DbError};
 use identity::imports;
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
-use values::{Time, TimeZone};
+use values::{Rfc3339, Time, TimeZone};
 
 pub const RECONCILE: Kind = Kind::new("statements.reconcile");
 
@@ -137,6 +138,10 @@ async fn read(context: &JobContext<App>, statement: &StatementRow) -> Result<(Co
         return Err(Failure::Refused(
             "the period ends before it begins: period_from or period_to is outside the file".to_owned(),
         ));
+    }
+    let hot_from = cdrs::hot_from(&mut *app.db.read().await?).await?;
+    if let Some(hot_from) = hot_from.filter(|hot_from| from < *hot_from) {
+        return Err(Failure::Refused(format!("the calls before {} are archived", Rfc3339(hot_from))));
     }
     let used = match read.source {
         MappingSource::Given => mapping,

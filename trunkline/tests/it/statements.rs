@@ -90,7 +90,8 @@ const FILTERED: &[(&str, &str)] = &[
     ("voice/src/calls/live/store.rs", "(started_at, token) < "),
     ("voice/src/cdrs/exports/store.rs", "WHERE is_team AND (requested_at, id) < "),
     ("backoffice/src/search/store.rs", "COLLATE"),
-    ("backoffice/src/search/store.rs", "WHERE call_id = $1 ORDER BY"),
+    ("backoffice/src/search/store.rs", "AND imported ORDER BY"),
+    ("backoffice/src/search/store.rs", "AND NOT imported ORDER BY"),
 ];
 
 fn filtered_lists() -> Vec<Statement> {

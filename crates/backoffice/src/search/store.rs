@@ -1,5 +1,7 @@
 //! Lookups of the search. Read-only; each along one index.
 
+use std::cmp::Reverse;
+
 use uuid::Uuid;
 
 use db::{Conn, DbError, params, row, sql};
@@ -109,11 +111,19 @@ pub async fn tickets(conn: &mut Conn, ranges: &[(String, String); 2], limit: i64
 
 /// CDRs with this Call-ID, the newest first.
 pub async fn calls(conn: &mut Conn, call_id: &str, limit: i64) -> Result<Vec<CallRow>, DbError> {
-    conn.all(
-        sql!("SELECT ", CallRow::COLS, " FROM cdrs WHERE call_id = $1 ORDER BY started_at DESC, id DESC LIMIT $2"),
-        params![call_id, limit],
-    )
-    .await
+    // Either kind of call has an index of its own.
+    let imported =
+        sql!("SELECT ", CallRow::COLS, " FROM cdrs WHERE call_id = $1 AND imported ORDER BY started_at DESC LIMIT $2");
+    let switched = sql!(
+        "SELECT ",
+        CallRow::COLS,
+        " FROM cdrs WHERE call_id = $1 AND NOT imported ORDER BY started_at DESC LIMIT $2"
+    );
+    let mut calls: Vec<CallRow> = conn.all(imported, params![call_id, limit]).await?;
+    calls.extend(conn.all::<CallRow>(switched, params![call_id, limit]).await?);
+    calls.sort_by_key(|call| Reverse((call.started_at, call.id)));
+    calls.truncate(usize::try_from(limit).unwrap_or(0));
+    Ok(calls)
 }
 
 pub async fn cdr(conn: &mut Conn, id: Uuid, started_at: Time) -> Result<Option<CallRow>, DbError> {

@@ -216,7 +216,8 @@ proptest! {
             // The price that holds is that of the decks of the time it names.
             if let Some(Held { as_of, until }) = sold.and_then(|sell| sell.held) {
                 let changes = history.replacements.partition_point(|change| change.at <= as_of);
-                let of_then = history.state(changes).with_plan(plan.clone()).sell_rate(number, at);
+                let then = history.state(changes).with_plan(plan.clone());
+                let of_then = then.sell_rate(number, at);
                 prop_assert_eq!(of_then.map(|sell| sell.rate), sold.map(|sell| sell.rate));
                 prop_assert!(until > at);
             }

@@ -18,6 +18,8 @@ use crate::world::s3::files_below;
 use crate::world::{MASTER_SECRET, World, process};
 
 const DAY: i64 = 86_400_000;
+const ARCHIVE: &str = "archive_cdrs";
+const DROP: &str = "drop_archived_cdrs";
 const CORA: &str = "cora@customer.example";
 
 /// A scene whose calls of ten days have left the hot window. Neither job of the archive has run since, or runs by itself.
@@ -29,12 +31,24 @@ struct Old {
     to: i64,
 }
 
+/// Keeps a schedule from advancing, and so its job from being enqueued.
+async fn hold(db: &TestDb, name: &str) {
+    let sql = if db.is_shared() {
+        format!("CREATE RULE held_{name} AS ON UPDATE TO schedules WHERE OLD.name = '{name}' DO INSTEAD NOTHING")
+    } else {
+        format!(
+            "CREATE TRIGGER held_{name} BEFORE UPDATE ON schedules WHEN OLD.name = '{name}' BEGIN SELECT RAISE(IGNORE); END"
+        )
+    };
+    execute(db, sql.leak()).await;
+}
+
 impl Old {
     async fn start(db: &TestDb) -> Old {
         let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_CDR_HOT_DAYS", "90")];
         let scene = Scene::in_world(World::with(db, &settings).await, 100_000).await;
         scene.world.advance_to_next(86_400).await;
-        let from = scene.world.seconds() * 1000;
+        let from = scene.world.seconds() / 86_400 * DAY;
         for day in 0..10 {
             scene.world.advance(3600).await;
             let began = from + day * DAY;
@@ -60,21 +74,29 @@ impl Old {
 
     /// Keeps the jobs of the archive from running by the calendar.
     async fn hold(&self, db: &TestDb) {
-        let sql = "UPDATE schedules SET next_run_at = 9000000000000000
-                   WHERE name IN ('archive_cdrs', 'drop_archived_cdrs', 'orphans')";
-        execute(db, sql).await;
+        for name in [ARCHIVE, DROP, "orphans"] {
+            hold(db, name).await;
+        }
     }
 
     async fn write(&self, db: &TestDb) {
-        execute(db, "UPDATE schedules SET next_run_at = 0 WHERE name = 'archive_cdrs'").await;
-        self.scene.world.advance(1).await;
-        self.hold(db).await;
+        self.run(db, ARCHIVE).await;
     }
 
     async fn finish(&self, db: &TestDb) {
-        execute(db, "UPDATE schedules SET next_run_at = 0 WHERE name = 'drop_archived_cdrs'").await;
+        self.run(db, DROP).await;
+    }
+
+    async fn run(&self, db: &TestDb, name: &str) {
+        let end = if db.is_shared() {
+            format!("DROP RULE held_{name} ON schedules")
+        } else {
+            format!("DROP TRIGGER held_{name}")
+        };
+        execute(db, end.leak()).await;
+        execute(db, format!("UPDATE schedules SET next_run_at = 0 WHERE name = '{name}'").leak()).await;
         self.scene.world.advance(1).await;
-        self.hold(db).await;
+        hold(db, name).await;
     }
 
     /// The bytes of a customer's export of everything.

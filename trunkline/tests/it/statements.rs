@@ -88,6 +88,7 @@ const FILTERED: &[(&str, &str)] = &[
     ("numbers/src/rented/store.rs", "AND e164 /*pg"),
     ("platform/src/ledger/read.rs", "AND (created_at, number) < "),
     ("voice/src/calls/live/store.rs", "(started_at, token) < "),
+    ("voice/src/calls/live/store.rs", "WHERE token < $1 ORDER BY token"),
     ("voice/src/cdrs/exports/store.rs", "WHERE is_team AND (requested_at, id) < "),
     ("backoffice/src/search/store.rs", "COLLATE"),
     ("backoffice/src/search/store.rs", "WHERE call_id = $1 ORDER BY"),
@@ -114,7 +115,6 @@ async fn filtered_lists_read_along_an_index_in_their_order() {
         let steps = prepared.query_map(rusqlite::params_from_iter(vec![None::<i64>; count]), |row| row.get(3)).unwrap();
         let plan: Vec<String> = steps.map(Result::unwrap).collect();
         let is_bad = |step: &String| step.starts_with("SCAN") || step.contains("TEMP B-TREE");
-        // The index of all live calls has no condition but the cursor.
         assert!(!plan.iter().any(is_bad), "{place}: {plan:#?}");
     }
     let test = async |postgres: &TestDb| {

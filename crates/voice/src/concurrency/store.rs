@@ -71,10 +71,13 @@ pub async fn count_foreign(conn: &mut Conn, trunk: TrunkId, cps_limit: i64) -> R
     Ok(counted > 0)
 }
 
-/// Live inbound calls of a trunk.
-pub async fn inbound_channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
+/// Live inbound calls of a trunk of this account.
+pub async fn inbound_channels_in_use(conn: &mut Conn, account: AccountId, trunk: TrunkId) -> Result<i64, DbError> {
     let (live,) = conn
-        .one(sql!("SELECT COUNT(*) FROM live_calls WHERE trunk_id = $1 AND leg = 'origination'"), params![trunk])
+        .one(
+            sql!("SELECT COUNT(*) FROM live_calls WHERE account_id = $1 AND trunk_id = $2 AND leg = 'origination'"),
+            params![account, trunk],
+        )
         .await?;
     Ok(live)
 }

@@ -122,7 +122,9 @@ async fn enter_foreign(conn: &mut Conn, attempt: &Attempt, context: &CallContext
         return Err(Refusal::Denied(DenyReason::ForeignCpsLimit));
     }
     // The row that counts the second is locked, so no other such call of the trunk begins meanwhile.
-    if concurrency::inbound_channels_in_use(conn, context.trunk_id).await? >= settings.foreign_channels {
+    if concurrency::inbound_channels_in_use(conn, context.account_id, context.trunk_id).await?
+        >= settings.foreign_channels
+    {
         return Err(Refusal::Denied(DenyReason::ForeignChannelCap));
     }
     Ok(())

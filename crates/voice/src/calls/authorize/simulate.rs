@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::acquire::acquire;
-use super::{Attempt, Caches, MAX_DECISIONS, Refusal, Source, Versions, attempt, current_context, offer, store};
+use super::{Attempt, Caches, MAX_DECISIONS, Refusal, Source, Versions, attempt, current_context, offer};
+use crate::calls::live;
 use crate::calls::reservation::Reservation;
 use crate::calls::types::{AuthorizeRequest, Denied, DenyReason};
 use api::answer::Json;
@@ -97,7 +98,7 @@ pub async fn simulate(
     Body(call): Body<CallSimulate>,
 ) -> Result<Committed<Json<SimulatedCall>>, Problem> {
     let account = ctx.principal()?.account_id;
-    let owner = store::owner_of_trunk(&mut *ctx.app.db.read().await?, call.trunk_id).await?;
+    let owner = live::owner_of_trunk(&mut *ctx.app.db.read().await?, call.trunk_id).await?;
     let mut faults = Faults::default();
     faults.unless(owner == Some(account), "trunk_id", "does not name a trunk of this account");
     // Past rates are in the CDRs; the tariff in memory has those of now and of later.

@@ -140,13 +140,6 @@ pub async fn context_of_number(
     .await
 }
 
-/// The account of a trunk.
-pub async fn owner_of_trunk(conn: &mut Conn, trunk: TrunkId) -> Result<Option<AccountId>, DbError> {
-    let found: Option<(AccountId,)> =
-        conn.opt(sql!("SELECT account_id FROM trunks WHERE id = $1"), params![trunk]).await?;
-    Ok(found.map(|(account,)| account))
-}
-
 row! {
     /// Where calls to a number go, as its trunk has it.
     #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ pub use admin::{hang_up, list_live};
 pub use customer::list_own;
 pub use store::{
     CallIdentity, LiveCall, LiveState, LockedCall, count_live, delete, find, insert, insert_statement, list_to_hang_up,
-    lock, lock_stale, save_routes, update,
+    lock, lock_stale, owner_of_trunk, save_routes, update,
 };
 
 use crate::cdrs::{HungUpBy, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS};

@@ -212,13 +212,11 @@ row! {
 #[derive(Clone, Copy, Debug)]
 pub enum Along {
     All,
-    Leg(Leg),
     Account(AccountId),
-    Upstream(UpstreamId),
-    Trunk(TrunkId),
 }
 
-/// Live calls before a cursor, newest first, along an index.
+/// Live calls before a cursor, newest first, along an index. The time in a token is the start of its call, so tokens
+/// are in the order of the calls.
 pub async fn list(
     conn: &mut Conn,
     along: Along,
@@ -226,24 +224,6 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<LiveListRow>, DbError> {
     match along {
-        Along::Trunk(trunk) => {
-            let sql = sql!(
-                "SELECT ",
-                LiveListRow::COLS,
-                " FROM live_calls WHERE trunk_id = $1 AND (started_at, token) < ($2, $3)
-                  ORDER BY started_at DESC, token DESC LIMIT $4"
-            );
-            conn.all(sql, params![trunk, at, token, limit]).await
-        }
-        Along::Upstream(upstream) => {
-            let sql = sql!(
-                "SELECT ",
-                LiveListRow::COLS,
-                " FROM live_calls WHERE upstream_id = $1 AND (started_at, token) < ($2, $3)
-                  ORDER BY started_at DESC, token DESC LIMIT $4"
-            );
-            conn.all(sql, params![upstream, at, token, limit]).await
-        }
         Along::Account(account) => {
             let sql = sql!(
                 "SELECT ",
@@ -253,24 +233,19 @@ pub async fn list(
             );
             conn.all(sql, params![account, at, token, limit]).await
         }
-        Along::Leg(leg) => {
-            let sql = sql!(
-                "SELECT ",
-                LiveListRow::COLS,
-                " FROM live_calls WHERE leg = $1 AND (started_at, token) < ($2, $3)
-                  ORDER BY started_at DESC, token DESC LIMIT $4"
-            );
-            conn.all(sql, params![leg, at, token, limit]).await
-        }
         Along::All => {
-            let sql = sql!(
-                "SELECT ",
-                LiveListRow::COLS,
-                " FROM live_calls WHERE (started_at, token) < ($1, $2) ORDER BY started_at DESC, token DESC LIMIT $3"
-            );
-            conn.all(sql, params![at, token, limit]).await
+            let sql =
+                sql!("SELECT ", LiveListRow::COLS, " FROM live_calls WHERE token < $1 ORDER BY token DESC LIMIT $2");
+            conn.all(sql, params![token, limit]).await
         }
     }
+}
+
+/// The account of a trunk.
+pub async fn owner_of_trunk(conn: &mut Conn, trunk: TrunkId) -> Result<Option<AccountId>, DbError> {
+    let found: Option<(AccountId,)> =
+        conn.opt(sql!("SELECT account_id FROM trunks WHERE id = $1"), params![trunk]).await?;
+    Ok(found.map(|(account,)| account))
 }
 
 pub async fn show(conn: &mut Conn, token: CallId) -> Result<Option<LiveListRow>, DbError> {

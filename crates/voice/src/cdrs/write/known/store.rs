@@ -33,9 +33,9 @@ async fn is_live(conn: &mut Conn, call: &CallTerms, (first, last): (Time, Time))
         .one(
             sql!(
                 "SELECT EXISTS (SELECT 1 FROM live_calls
-                     WHERE trunk_id = $1 AND started_at BETWEEN $2 AND $3 AND call_id = $4 AND leg = $5)"
+                     WHERE account_id = $1 AND started_at BETWEEN $2 AND $3 AND trunk_id = $4 AND call_id = $5 AND leg = $6)"
             ),
-            params![call.trunk_id, first, last, call.call_id, call.leg],
+            params![call.account_id, first, last, call.trunk_id, call.call_id, call.leg],
         )
         .await?;
     Ok(live)
@@ -81,10 +81,10 @@ pub async fn find_together(conn: &mut Conn, cdrs: &[(usize, CdrRow)]) -> Result<
         .all(
             pg_sql!(
                 "SELECT call.n FROM jsonb_to_recordset(CAST($1 AS JSONB)) AS call
-                     (n BIGINT, trunk_id UUID, call_id TEXT, leg TEXT, first BIGINT, last BIGINT)
-                 JOIN live_calls live ON live.trunk_id = call.trunk_id
+                     (n BIGINT, account_id UUID, trunk_id UUID, call_id TEXT, leg TEXT, first BIGINT, last BIGINT)
+                 JOIN live_calls live ON live.account_id = call.account_id
                      AND live.started_at BETWEEN call.first AND call.last
-                     AND live.call_id = call.call_id AND live.leg = call.leg
+                     AND live.trunk_id = call.trunk_id AND live.call_id = call.call_id AND live.leg = call.leg
                  ORDER BY live.token FOR SHARE OF live"
             ),
             params![calls],

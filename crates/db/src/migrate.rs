@@ -109,7 +109,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0066_statements",
     "0067_route_quality",
     "0068_price_notices",
-    "0072_live_call_keys",
+    "0072_live_call_holds" + postgres + sqlite,
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -1,25 +1,55 @@
-//! Closes live calls that have no events any more. Their CDRs are provisional.
+//! Live calls that have no events any more: first their money becomes available again, then they are closed. Their CDRs
+//! are provisional.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::live;
+use super::live::{self, ExpiredHold};
 use crate::cdrs::{self, CallEnd, CallStatus, EndedCall, ProvisionalCdr};
-use db::{Conn, DbError};
+use db::{Conn, DbError, Statement};
 use platform::app::App;
 use platform::jobs::{Class, JobContext, JobError, Kind};
-use platform::ledger::LedgerError;
+use platform::ledger::{self, LedgerError};
+use values::{AccountId, CallId};
 
 pub const CLOSE_STALE: Kind = Kind::new("calls.close_vanished").class(Class::Money);
 
 /// How long after the expiry of its hold a call is closed: time for a switch that could not reach us to report its end.
 const CLOSE_AFTER: Duration = Duration::from_secs(300);
 const BATCH_SIZE: i64 = 200;
+/// Expired holds of an account that a renewal ends before it is refused.
+const MAX_EXPIRED: i64 = 100;
 
 pub async fn close_stale_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let batch = || context.db.tx((), |conn, ()| Box::pin(close_batch(conn)));
     while batch().await.map_err(|error| JobError::Failed(error.to_string()))? == BATCH_SIZE.unsigned_abs() as usize {}
+    Ok(())
+}
+
+/// Ends the holds of at most `batch` calls that have expired, and returns how many.
+pub async fn expire_holds(conn: &mut Conn, batch: i64) -> Result<u64, DbError> {
+    let mut expired = live::lock_expired(conn, batch).await?;
+    expired.sort_by_key(|hold| (hold.account_id, hold.currency));
+    end_holds(conn, &expired).await?;
+    Ok(expired.len() as u64)
+}
+
+/// Ends the expired holds of an account but that of one call, and returns whether there were any.
+pub async fn expire_holds_of(conn: &mut Conn, account: AccountId, except: CallId) -> Result<bool, DbError> {
+    let mut expired = live::lock_expired_of(conn, account, MAX_EXPIRED).await?;
+    expired.retain(|hold| hold.token != except);
+    end_holds(conn, &expired).await?;
+    Ok(!expired.is_empty())
+}
+
+async fn end_holds(conn: &mut Conn, expired: &[ExpiredHold]) -> Result<(), DbError> {
+    let ends = expired.iter().flat_map(|hold| {
+        let release = ledger::set_aside_statement(hold.account_id, hold.currency, -hold.held);
+        [live::release_statement(hold.token), release]
+    });
+    let ends: Vec<Statement> = ends.collect();
+    conn.exec_all(&ends.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
     Ok(())
 }
 
@@ -41,7 +71,7 @@ async fn close_batch(conn: &mut Conn) -> Result<usize, LedgerError> {
         live::delete(conn, call.token).await?;
         // The switch that reports an answer later may have a clock that is behind.
         let ended_at = if call.state.answered_at.is_some() { end.ended_at } else { call.last_event_at() };
-        let (reserved, hung_up_by) = (call.state.reserved, call.hung_up_by());
+        let (reserved, held, hung_up_by) = (call.state.reserved, call.state.held, call.hung_up_by());
         let provisional = ProvisionalCdr {
             token: call.token,
             is_end_told: false,
@@ -52,7 +82,7 @@ async fn close_batch(conn: &mut Conn) -> Result<usize, LedgerError> {
             closed_at: now,
         };
         cdrs::insert_provisional(conn, &provisional).await?;
-        ended.push(EndedCall { cdr, reserved, hung_up_by });
+        ended.push(EndedCall { cdr, reserved, held, hung_up_by });
     }
     let routes = cdrs::write_cdrs(conn, &mut ended, &mut []).await?;
     cdrs::add_routes(conn, &routes).await?;

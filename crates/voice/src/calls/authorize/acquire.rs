@@ -4,14 +4,15 @@ use super::offer::Offer;
 use super::store::CallContext;
 use super::{Attempt, Refusal, allowed, live_call};
 use crate::calls::live;
-use crate::calls::reservation::{RESERVED_SECONDS, Reservation, afford, expiry_while_ringing, reserve_spend};
+use crate::calls::reservation::{RESERVED_SECONDS, Reservation, afford, reserve_spend};
+use crate::calls::stale::expire_holds_of;
 use crate::calls::types::{Allowed, DenyReason};
 use crate::concurrency::{self, ALL_ZONES, DailySpend, day_of, hour_of};
 use crate::fraud_caps;
-use db::{Conn, Statement};
+use db::{Conn, DbError, Statement};
 use identity::balance::CURRENCY;
-use platform::ledger::{self, Kind, LedgerError, NewHold};
-use values::{AccountId, CallId, Money, Time};
+use platform::ledger;
+use values::{CallId, Time};
 
 /// Acquires all that these calls of a trunk need and inserts their live calls, in one round trip and in the order of
 /// [`acquire`]. If anything is short, nothing is acquired.
@@ -34,19 +35,10 @@ pub async fn acquire_together(
     }
     let Some((newest, _)) = calls.iter().max_by_key(|(attempt, _)| attempt.now) else { return Ok(Vec::new()) };
     let (now, number) = (newest.now, i64::try_from(calls.len()).unwrap_or(i64::MAX));
-    let references: Vec<String> = calls.iter().map(|(_, call)| call.hold_reference()).collect();
-    let paid = calls.iter().zip(&references).filter(|((_, call), _)| call.state.reserved > 0);
-    let holds: Vec<NewHold<'_>> = paid
-        .map(|((_, call), reference)| {
-            new_hold(call.terms.account_id, reference, call.state.reserved, call.state.expires_at)
-        })
-        .collect();
-    let Ok(holding) = ledger::hold_statements(&holds, now) else { return Err(Refusal::Short) };
-
     let (account, trunk) = (context.account_id, context.trunk_id);
-    let mut statements = Vec::with_capacity(4 + holding.len() + calls.len());
-    // The ledger accepted the holds, so their sum does not overflow.
-    let reserved: i64 = calls.iter().map(|(_, call)| call.state.reserved).sum();
+    let mut statements = Vec::with_capacity(5 + calls.len());
+    let reserved = calls.iter().try_fold(0_i64, |sum, (_, call)| sum.checked_add(call.state.reserved));
+    let Some(reserved) = reserved else { return Err(Refusal::Short) };
     if reserved > 0 {
         statements.push(concurrency::reserve_statement(daily_spend(context, now), reserved));
     }
@@ -54,7 +46,9 @@ pub async fn acquire_together(
     let quota = zone_quota(newest, context);
     statements.push(concurrency::enter_zone_statement(account, &context.zone, number, quota, now));
     statements.push(concurrency::enter_zone_statement(account, ALL_ZONES, number, i64::MAX, now));
-    statements.extend(holding);
+    if reserved > 0 {
+        statements.push(ledger::set_aside_statement(account, CURRENCY, reserved));
+    }
     statements.extend(calls.iter().map(|(attempt, call)| live::insert_statement(&attempt.identity, call)));
     let changed = conn.exec_all(&statements.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
     let is_all = changed.iter().all(|rows| *rows == 1);
@@ -68,10 +62,6 @@ fn daily_spend(context: &CallContext, now: Time) -> DailySpend {
 
 fn zone_quota(attempt: &Attempt, context: &CallContext) -> i64 {
     context.channels.unwrap_or(attempt.app.settings.calls.zone_channels)
-}
-
-fn new_hold(account: AccountId, reference: &str, nanos: i64, until: Time) -> NewHold<'_> {
-    NewHold { account, kind: Kind::Call, reference, amount: Money::from_nanos(nanos, CURRENCY), until }
 }
 
 /// Acquires what a call needs step by step, with a shorter reservation if there is not enough for a whole one.
@@ -101,7 +91,7 @@ pub async fn acquire(
         return Err(Refusal::Denied(DenyReason::ZoneQuota));
     }
     concurrency::enter_zone(conn, account, ALL_ZONES, i64::MAX).await?;
-    if capped.amount == 0 || hold(conn, context, token, capped).await? {
+    if capped.amount == 0 || hold(conn, context, token, capped.amount).await? {
         return Ok(capped);
     }
     let available = ledger::lock_balance(conn, account, CURRENCY).await?.available().nanos();
@@ -109,7 +99,7 @@ pub async fn acquire(
         return Err(Refusal::Denied(DenyReason::BalanceInsufficient));
     };
     day.release(conn, capped.amount - funded.amount).await?;
-    match hold(conn, context, token, funded).await? {
+    match hold(conn, context, token, funded.amount).await? {
         true => Ok(funded),
         false => Err(Refusal::Denied(DenyReason::BalanceInsufficient)),
     }
@@ -130,17 +120,11 @@ async fn enter_foreign(conn: &mut Conn, attempt: &Attempt, context: &CallContext
     Ok(())
 }
 
-async fn hold(
-    conn: &mut Conn,
-    context: &CallContext,
-    token: CallId,
-    reservation: Reservation,
-) -> Result<bool, LedgerError> {
-    let now = conn.now();
-    let (reference, until) = (token.to_string(), expiry_while_ringing(now, reservation.seconds.into()));
-    match ledger::hold(conn, &new_hold(context.account_id, &reference, reservation.amount, until)).await {
-        Ok(_) => Ok(true),
-        Err(LedgerError::Insufficient { .. } | LedgerError::TooLarge) => Ok(false),
-        Err(error) => Err(error),
+/// Holds money for a call; false if too little is available, also without the holds that have expired.
+async fn hold(conn: &mut Conn, context: &CallContext, token: CallId, amount: i64) -> Result<bool, DbError> {
+    if ledger::set_aside(conn, context.account_id, CURRENCY, amount).await? {
+        return Ok(true);
     }
+    Ok(expire_holds_of(conn, context.account_id, token).await?
+        && ledger::set_aside(conn, context.account_id, CURRENCY, amount).await?)
 }

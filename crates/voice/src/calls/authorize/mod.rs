@@ -35,7 +35,6 @@ use identity::balance::CURRENCY;
 use identity::notifications::{self, FraudCapReached, NotificationPayload};
 use offer::Offer;
 use platform::app::App;
-use platform::ledger::LedgerError;
 use platform::mail;
 use platform::routing::allow_lists::Addresses;
 use platform::routing::cache::Versioned;
@@ -132,12 +131,6 @@ enum Refusal {
 
 impl From<DbError> for Refusal {
     fn from(error: DbError) -> Self {
-        Refusal::Problem(error.into())
-    }
-}
-
-impl From<LedgerError> for Refusal {
-    fn from(error: LedgerError) -> Self {
         Refusal::Problem(error.into())
     }
 }
@@ -390,6 +383,7 @@ fn live_call(
         seen_at: attempt.now,
         reserved: reservation.amount,
         reserved_seconds: reservation.seconds.into(),
+        held: reservation.amount,
         expires_at: expiry_while_ringing(attempt.now, reservation.seconds.into()),
         hang_up: false,
     };

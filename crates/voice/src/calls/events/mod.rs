@@ -223,7 +223,7 @@ async fn close(
     };
     live::delete(conn, call.token).await?;
     let is_answer_known = status.is_some() || cdr.result.answered_at.is_some();
-    let (reserved, hung_up_by) = (call.state.reserved, call.hung_up_by());
+    let (reserved, held, hung_up_by) = (call.state.reserved, call.state.held, call.hung_up_by());
     if CallState::Live.next(Known { is_end_reported: true, is_answer_known }) == CallState::Provisional {
         let provisional = ProvisionalCdr {
             token: call.token,
@@ -236,7 +236,7 @@ async fn close(
         };
         cdrs::insert_provisional(conn, &provisional).await?;
     }
-    Ok(Ok(EndedCall { cdr, reserved, hung_up_by }))
+    Ok(Ok(EndedCall { cdr, reserved, held, hung_up_by }))
 }
 
 /// Applies late events: the amendment if they change the CDR.

@@ -16,6 +16,8 @@ table_row! {
         pub seen_at: Time,
         pub reserved: i64,
         pub reserved_seconds: i64,
+        /// What the ledger holds for it: all that is reserved, or nothing once that has expired.
+        pub held: i64,
         pub expires_at: Time,
         pub hang_up: bool,
     }
@@ -81,7 +83,7 @@ pub fn insert_statement(identity: &CallIdentity, call: &LiveCall) -> Statement {
             LiveState::COLS,
             ", edge_id, from_tag)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-                 $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)
+                 $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)
              ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
         ),
         &params,
@@ -139,12 +141,56 @@ pub async fn lock_stale(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec
     .await
 }
 
+row! {
+    /// A live call whose hold has expired.
+    pub struct ExpiredHold {
+        pub token: CallId,
+        pub account_id: AccountId,
+        pub currency: Currency,
+        pub held: i64,
+    }
+}
+
+/// Locks calls whose hold has expired and still counts, except those that another transaction has locked.
+pub async fn lock_expired(conn: &mut Conn, limit: i64) -> Result<Vec<ExpiredHold>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            ExpiredHold::COLS,
+            " FROM live_calls WHERE expires_at <= $1 AND held > 0 ORDER BY expires_at LIMIT $2
+             /*pg FOR UPDATE SKIP LOCKED */"
+        ),
+        params![conn.now(), limit],
+    )
+    .await
+}
+
+/// The same for the calls of one account. They are found by their expiry, since few calls of any account have expired:
+/// no index serves IS NOT DISTINCT FROM.
+pub async fn lock_expired_of(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<ExpiredHold>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            ExpiredHold::COLS,
+            " FROM live_calls WHERE expires_at <= $1 AND held > 0 AND account_id IS NOT DISTINCT FROM $3
+             ORDER BY expires_at LIMIT $2 /*pg FOR UPDATE SKIP LOCKED */"
+        ),
+        params![conn.now(), limit, account],
+    )
+    .await
+}
+
+/// The statement that ends the hold of a call.
+pub fn release_statement(token: CallId) -> Statement {
+    Statement::new(sql!("UPDATE live_calls SET held = 0 WHERE token = $1"), params![token])
+}
+
 /// Saves what events change of a call.
 pub async fn update(conn: &mut Conn, token: CallId, state: &LiveState) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE live_calls SET answered_at = $2, upstream_id = $3, seen_at = $4, reserved = $5,
-                 reserved_seconds = $6, expires_at = $7
+                 reserved_seconds = $6, held = $7, expires_at = $8
              WHERE token = $1"
         ),
         params![
@@ -154,6 +200,7 @@ pub async fn update(conn: &mut Conn, token: CallId, state: &LiveState) -> Result
             state.seen_at,
             state.reserved,
             state.reserved_seconds,
+            state.held,
             state.expires_at
         ],
     )

@@ -1,14 +1,14 @@
 //! A batch of CDRs, account by account: what each account is charged and what its calls release.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: accounts by id, and for each account
-//! its days, trunks, zones, holds, balance and rollups. The rollups of
+//! its days, trunks, zones, balance and rollups. The rollups of
 //! all accounts come last in a transaction: every other one waits for them.
 
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::Amendment;
+use super::{Amendment, EndedCall};
 use crate::cdrs::rollups::{self, ChargeDelta, RollupDelta};
 use crate::cdrs::row::CdrRow;
 use crate::cdrs::usage::{self, DestinationHours, RouteHours};
@@ -28,7 +28,8 @@ pub struct AccountBatch {
     /// Live calls that ended, by trunk and by zone.
     trunks: BTreeMap<TrunkId, i64>,
     zones: BTreeMap<String, i64>,
-    holds: Vec<String>,
+    /// What was held for them.
+    held: i64,
     /// By day, country and destination.
     destinations: BTreeMap<(i64, String, String), RollupDelta>,
     /// By country and destination, whenever the calls began.
@@ -73,17 +74,15 @@ impl AccountBatch {
         self.add(after, amendment.charge(), ledger_id, rollup, charged);
     }
 
-    /// Releases what the live call of a CDR occupied.
-    pub fn release(&mut self, cdr: &CdrRow, reserved: i64) {
+    /// Releases what a live call occupied.
+    pub fn release(&mut self, EndedCall { cdr, reserved, held, .. }: &EndedCall) {
         self.days.entry(day_of(cdr.terms.started_at)).or_default().1 += reserved;
         *self.trunks.entry(cdr.terms.trunk_id).or_default() += 1;
         *self.zones.entry(cdr.terms.zone.clone()).or_default() += 1;
-        if reserved > 0 {
-            self.holds.push(cdr.id.to_string());
-        }
+        self.held += held;
     }
 
-    async fn settle(mut self, conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
+    async fn settle(self, conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
         let now = conn.now();
         for (&day, &(charged, released)) in self.days.iter().filter(|(_, sums)| **sums != (0, 0)) {
             DailySpend { account, day, limit: 0 }.settle(conn, charged, released).await?;
@@ -98,14 +97,12 @@ impl AccountBatch {
         if ended > 0 {
             concurrency::leave_zone(conn, account, ALL_ZONES, ended).await?;
         }
-        self.holds.sort_unstable();
         let charge = self.ledger_id.map(|id| {
             let paid = [(Book::Calls, Money::from_nanos(self.charge, CURRENCY))];
             Entry::charge(account, Kind::Call, id.to_string(), &paid).map(|entry| entry.with_id(id))
         });
         let charge = charge.transpose()?;
-        let holds = (Kind::Call, self.holds.as_slice());
-        ledger::capture_many(conn, (account, CURRENCY), holds, charge.as_ref()).await?;
+        ledger::capture_together(conn, (account, CURRENCY), self.held, charge.as_ref()).await?;
         rollups::add_to_days(conn, account, &self.destinations).await?;
         rollups::add_to_charges(conn, account, day_of(now), &self.charges).await?;
         rollups::add_to_hours(conn, account, &self.hours).await?;

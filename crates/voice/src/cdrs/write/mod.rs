@@ -33,11 +33,12 @@ use db::{Conn, Entropy};
 use platform::ledger::LedgerError;
 use values::{AccountId, Time};
 
-/// A live call that is over: its CDR, and what was reserved for it.
+/// A live call that is over: its CDR, and what was reserved and held for it.
 #[derive(Clone, Debug)]
 pub struct EndedCall {
     pub cdr: CdrRow,
     pub reserved: i64,
+    pub held: i64,
     pub hung_up_by: Option<HungUpBy>,
 }
 
@@ -106,8 +107,8 @@ pub async fn write_cdrs(
         }
         batches.entry(account).or_default().add_amendment(amendment, ledger_id);
     }
-    for EndedCall { cdr, reserved, .. } in ended.iter() {
-        batches.entry(cdr.terms.account_id).or_default().release(cdr, *reserved);
+    for call in ended.iter() {
+        batches.entry(call.cdr.terms.account_id).or_default().release(call);
     }
     batch::settle(conn, batches).await
 }

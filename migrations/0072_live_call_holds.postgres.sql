@@ -5,3 +5,8 @@ UPDATE live_calls SET held = hold.amount FROM ledger_holds hold
 DELETE FROM ledger_holds USING live_calls
     WHERE ledger_holds.kind = 'call' AND ledger_holds.reference = CAST(live_calls.token AS TEXT)
         AND ledger_holds.state = 'open';
+
+-- A live call has the account of its trunk, which the same transaction has read; checking it again costs a third of the
+-- insert.
+ALTER TABLE live_calls DROP CONSTRAINT IF EXISTS live_calls_account_id_fkey;
+ALTER TABLE live_calls DROP CONSTRAINT IF EXISTS live_calls_account_id_fkey1;

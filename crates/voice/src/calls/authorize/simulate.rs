@@ -11,10 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::acquire::acquire;
-use super::{Attempt, Caches, MAX_DECISIONS, Refusal, Source, Versions, attempt, current_context, offer};
+use super::group;
+use super::{Attempt, Caches, MAX_DECISIONS, Refusal, Source, Versions, attempt};
 use crate::calls::live;
-use crate::calls::reservation::Reservation;
 use crate::calls::types::{AuthorizeRequest, Denied, DenyReason};
 use api::answer::Json;
 use api::context::{Committed, RequestCtx};
@@ -77,7 +76,8 @@ pub struct SimulatedCall {
 
 /// Why the transaction of a simulation was rolled back.
 enum Rollback {
-    Allowed(Reservation),
+    /// With the seconds that would be reserved.
+    Allowed(i64),
     Refused(Refusal),
 }
 
@@ -119,14 +119,15 @@ async fn decide(ctx: &RequestCtx, call: &CallSimulate) -> Result<SimulatedCall, 
         let caches = Caches::at_least(app, &versions).await?;
         let attempt = attempt(app, &request, &caches, Source::Trunk(call.trunk_id, account), None, (now, priced_at));
         let attempt = Arc::new(attempt);
-        let rehearsed = app.db.tx(Arc::clone(&attempt), |conn, attempt| Box::pin(rehearse(conn, attempt))).await;
+        let alone = vec![Arc::clone(&attempt)];
+        let rehearsed = app.db.tx(alone, |conn, alone| Box::pin(rehearse(conn, alone))).await;
         let Err(rollback) = rehearsed;
         match rollback {
-            Rollback::Allowed(reservation) => return Ok(answer(&attempt, Ok(reservation))),
+            Rollback::Allowed(seconds) => return Ok(answer(&attempt, Ok(seconds))),
             Rollback::Refused(Refusal::Denied(reason)) => return Ok(answer(&attempt, Err(reason))),
             Rollback::Refused(Refusal::FraudCap(_)) => return Ok(answer(&attempt, Err(DenyReason::FraudCap))),
             Rollback::Refused(Refusal::Behind(newer)) => versions = newer,
-            Rollback::Refused(Refusal::Moved | Refusal::Short) => {}
+            Rollback::Refused(Refusal::Moved) => {}
             Rollback::Refused(Refusal::Problem(problem)) => return Err(problem),
         }
     }
@@ -150,15 +151,17 @@ fn request(ctx: &RequestCtx, call: &CallSimulate) -> Result<AuthorizeRequest, Pr
     })
 }
 
-/// Acquires what the call needs, and gives it back by failing.
-async fn rehearse(conn: &mut Conn, attempt: &Attempt) -> Result<Infallible, Rollback> {
-    let context = current_context(conn, attempt).await?;
-    let offer = offer(attempt, &context).map_err(Refusal::Denied)?;
-    let reservation = acquire(conn, attempt, &context, &offer, attempt.new_token()).await?;
-    Err(Rollback::Allowed(reservation))
+/// Begins the call, and undoes that by failing.
+async fn rehearse(conn: &mut Conn, alone: &[Arc<Attempt>]) -> Result<Infallible, Rollback> {
+    let outcome = group::decide(conn, alone).await?.pop();
+    Err(match outcome {
+        Some(Ok(allowed)) => Rollback::Allowed(allowed.max_seconds),
+        Some(Err(refusal)) => Rollback::Refused(refusal),
+        None => Rollback::Refused(Refusal::Moved),
+    })
 }
 
-fn answer(attempt: &Attempt, outcome: Result<Reservation, DenyReason>) -> SimulatedCall {
+fn answer(attempt: &Attempt, outcome: Result<i64, DenyReason>) -> SimulatedCall {
     let sale = attempt.quote.as_ref().map(|quote| &quote.sale);
     let denied = outcome.as_ref().err().map(|reason| Denied::from(*reason));
     let money = |nanos| ExactMoney(Money::from_nanos(nanos, CURRENCY));
@@ -172,6 +175,6 @@ fn answer(attempt: &Attempt, outcome: Result<Reservation, DenyReason>) -> Simula
         minimum_seconds: sale.map(|sale| sale.rate.minimum_seconds()),
         prefix: sale.map(|sale| sale.prefix.clone()),
         destination_name: sale.map(|sale| sale.destination_name.clone()),
-        max_seconds: outcome.ok().map(|reservation| reservation.seconds.into()),
+        max_seconds: outcome.ok(),
     }
 }

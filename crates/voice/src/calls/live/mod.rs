@@ -8,7 +8,7 @@ mod store;
 pub use admin::{hang_up, list_live};
 pub use customer::list_own;
 pub use store::{
-    CallIdentity, ExpiredHold, LiveCall, LiveState, LockedCall, count_live, delete, find, insert, insert_statement,
+    CallIdentity, ExpiredHold, LiveCall, LiveState, LockedCall, count_live, delete, find_each, insert_statement,
     list_to_hang_up, lock, lock_expired, lock_expired_of, lock_stale, owner_of_trunk, release_statement, save_routes,
     update,
 };

@@ -1,7 +1,9 @@
 //! Table `live_calls`.
 
+use serde_json::json;
+
 use crate::cdrs::{CallTerms, Leg, Route};
-use db::{Conn, DbError, FromRow, Param, Row, Statement, Value, params, row, sql, table_row};
+use db::{Conn, DbError, FromRow, Param, Row, Statement, Value, params, pg_sql, row, sql, table_row};
 use values::{AccountId, CallId, Currency, List, SipUri, Time, TrunkId, UpstreamId};
 
 table_row! {
@@ -46,7 +48,7 @@ impl FromRow for LiveCall {
 }
 
 /// What a switch identifies a live call by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallIdentity {
     pub edge_id: String,
     pub call_id: String,
@@ -54,18 +56,73 @@ pub struct CallIdentity {
     pub from_tag: String,
 }
 
-pub async fn find(conn: &mut Conn, token: CallId) -> Result<Option<LiveCall>, DbError> {
-    conn.opt(
-        sql!("SELECT token, ", CallTerms::COLS, ", ", LiveState::COLS, " FROM live_calls WHERE token = $1"),
-        params![token],
-    )
-    .await
+/// The place of an identity among those that are looked for, and the call that has it.
+struct Found(usize, LiveCall);
+
+impl FromRow for Found {
+    fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
+        let place: i64 = row.get(LiveCall::WIDTH)?;
+        Ok(Found(usize::try_from(place).map_err(DbError::other)?, LiveCall::from_row(row)?))
+    }
 }
 
-/// Inserts a call; false if there is one with the same identity, trunk and leg.
-pub async fn insert(conn: &mut Conn, identity: &CallIdentity, call: &LiveCall) -> Result<bool, DbError> {
-    let statement = insert_statement(identity, call);
-    Ok(conn.exec(statement.text, &statement.params).await? == 1)
+/// For each identity, trunk and leg the call that has them.
+pub async fn find_each(
+    conn: &mut Conn,
+    keys: &[(&CallIdentity, TrunkId, Leg)],
+) -> Result<Vec<Option<LiveCall>>, DbError> {
+    if conn.is_in_process() {
+        return find_one_by_one(conn, keys).await;
+    }
+    let keys_json = keys.iter().enumerate().map(|(place, (identity, trunk, leg))| {
+        json!({
+            "place": place, "edge": identity.edge_id, "sip_id": identity.call_id, "tag": identity.from_tag,
+            "trunk": trunk.uuid(), "side": leg,
+        })
+    });
+    let keys_json = serde_json::Value::from_iter(keys_json).to_string();
+    // OFFSET keeps each key a lookup of its own, whatever the server believes about the size of the table.
+    let found: Vec<Found> = conn
+        .all(
+            pg_sql!(
+                "SELECT token, ",
+                CallTerms::COLS,
+                ", ",
+                LiveState::COLS,
+                ", place FROM jsonb_to_recordset(CAST($1 AS JSONB)) AS key
+                     (place BIGINT, edge TEXT, sip_id TEXT, tag TEXT, trunk UUID, side TEXT)
+                 CROSS JOIN LATERAL (SELECT * FROM live_calls WHERE edge_id = key.edge AND call_id = key.sip_id
+                     AND from_tag = key.tag AND trunk_id = key.trunk AND leg = key.side OFFSET 0) AS live"
+            ),
+            params![keys_json],
+        )
+        .await?;
+    let mut calls = vec![None; keys.len()];
+    for Found(place, call) in found {
+        if let Some(slot) = calls.get_mut(place) {
+            *slot = Some(call);
+        }
+    }
+    Ok(calls)
+}
+
+async fn find_one_by_one(
+    conn: &mut Conn,
+    keys: &[(&CallIdentity, TrunkId, Leg)],
+) -> Result<Vec<Option<LiveCall>>, DbError> {
+    let mut calls = Vec::with_capacity(keys.len());
+    for (identity, trunk, leg) in keys {
+        let sql = sql!(
+            "SELECT token, ",
+            CallTerms::COLS,
+            ", ",
+            LiveState::COLS,
+            " FROM live_calls WHERE edge_id = $1 AND call_id = $2 AND from_tag = $3 AND trunk_id = $4 AND leg = $5"
+        );
+        let found = conn.opt(sql, params![identity.edge_id, identity.call_id, identity.from_tag, *trunk, *leg]).await?;
+        calls.push(found);
+    }
+    Ok(calls)
 }
 
 /// The statement that inserts a call. It changes one row, or none if there is one with the same identity, trunk and
@@ -143,6 +200,7 @@ pub async fn lock_stale(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec
 
 row! {
     /// A live call whose hold has expired.
+    #[derive(Debug)]
     pub struct ExpiredHold {
         pub token: CallId,
         pub account_id: AccountId,
@@ -165,14 +223,15 @@ pub async fn lock_expired(conn: &mut Conn, limit: i64) -> Result<Vec<ExpiredHold
     .await
 }
 
-/// The same for the calls of one account. They are found by their expiry, since few calls of any account have expired:
-/// no index serves IS NOT DISTINCT FROM.
+/// The same for the calls of one account. They are found by their expiry, since few calls of any account have expired: no
+/// index serves COALESCE, and a range with two ends seems narrow even before PostgreSQL knows the table.
 pub async fn lock_expired_of(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<ExpiredHold>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             ExpiredHold::COLS,
-            " FROM live_calls WHERE expires_at <= $1 AND held > 0 AND account_id IS NOT DISTINCT FROM $3
+            " FROM live_calls WHERE expires_at > 0 AND expires_at <= $1 AND held > 0
+                 AND COALESCE(account_id, $3) = $3
              ORDER BY expires_at LIMIT $2 /*pg FOR UPDATE SKIP LOCKED */"
         ),
         params![conn.now(), limit, account],

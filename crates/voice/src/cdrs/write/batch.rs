@@ -78,7 +78,9 @@ impl AccountBatch {
     pub fn release(&mut self, EndedCall { cdr, reserved, held, .. }: &EndedCall) {
         self.days.entry(day_of(cdr.terms.started_at)).or_default().1 += reserved;
         *self.trunks.entry(cdr.terms.trunk_id).or_default() += 1;
-        *self.zones.entry(cdr.terms.zone.clone()).or_default() += 1;
+        for zone in [ALL_ZONES.to_owned(), cdr.terms.zone.clone()] {
+            *self.zones.entry(zone).or_default() += 1;
+        }
         self.held += held;
     }
 
@@ -90,12 +92,8 @@ impl AccountBatch {
         for (trunk, calls) in self.trunks {
             concurrency::release_channels(conn, trunk, calls).await?;
         }
-        let ended: i64 = self.zones.values().sum();
         for (zone, calls) in self.zones {
             concurrency::leave_zone(conn, account, &zone, calls).await?;
-        }
-        if ended > 0 {
-            concurrency::leave_zone(conn, account, ALL_ZONES, ended).await?;
         }
         let charge = self.ledger_id.map(|id| {
             let paid = [(Book::Calls, Money::from_nanos(self.charge, CURRENCY))];

@@ -1,8 +1,9 @@
 //! Holds: money set aside for something in progress, such as a live call.
 //!
 //! A hold has the kind and reference of the transaction that will capture it. `held` in the balance row is the sum of
-//! the open holds and of what is set aside for live calls, each of which keeps its own. Every change locks the hold first and the balance row second; only placing a hold goes the other
-//! way, but no other transaction can see its new row yet.
+//! the open holds and of what is set aside for live calls, each of which keeps its own. Every change locks the hold
+//! first and the balance row second; only placing a hold goes the other way, but no other transaction can see its new
+//! row yet.
 //!
 //! A hold past its expiry counts until a job, or a debit that needs the money, ends it. It can be renewed even then, if
 //! the money is available: a switch that was offline for long keeps its calls.

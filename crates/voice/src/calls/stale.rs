@@ -5,21 +5,18 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::live::{self, ExpiredHold};
+use super::live;
 use crate::cdrs::{self, CallEnd, CallStatus, EndedCall, ProvisionalCdr};
 use db::{Conn, DbError, Statement};
 use platform::app::App;
 use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::ledger::{self, LedgerError};
-use values::{AccountId, CallId};
 
 pub const CLOSE_STALE: Kind = Kind::new("calls.close_vanished").class(Class::Money);
 
 /// How long after the expiry of its hold a call is closed: time for a switch that could not reach us to report its end.
 const CLOSE_AFTER: Duration = Duration::from_secs(300);
 const BATCH_SIZE: i64 = 200;
-/// Expired holds of an account that a renewal ends before it is refused.
-const MAX_EXPIRED: i64 = 100;
 
 pub async fn close_stale_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let batch = || context.db.tx((), |conn, ()| Box::pin(close_batch(conn)));
@@ -31,26 +28,13 @@ pub async fn close_stale_job(context: JobContext<App>, _: Value) -> Result<(), J
 pub async fn expire_holds(conn: &mut Conn, batch: i64) -> Result<u64, DbError> {
     let mut expired = live::lock_expired(conn, batch).await?;
     expired.sort_by_key(|hold| (hold.account_id, hold.currency));
-    end_holds(conn, &expired).await?;
-    Ok(expired.len() as u64)
-}
-
-/// Ends the expired holds of an account but that of one call, and returns whether there were any.
-pub async fn expire_holds_of(conn: &mut Conn, account: AccountId, except: CallId) -> Result<bool, DbError> {
-    let mut expired = live::lock_expired_of(conn, account, MAX_EXPIRED).await?;
-    expired.retain(|hold| hold.token != except);
-    end_holds(conn, &expired).await?;
-    Ok(!expired.is_empty())
-}
-
-async fn end_holds(conn: &mut Conn, expired: &[ExpiredHold]) -> Result<(), DbError> {
     let ends = expired.iter().flat_map(|hold| {
         let release = ledger::set_aside_statement(hold.account_id, hold.currency, -hold.held);
         [live::release_statement(hold.token), release]
     });
     let ends: Vec<Statement> = ends.collect();
     conn.exec_all(&ends.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
-    Ok(())
+    Ok(expired.len() as u64)
 }
 
 /// Closes up to [`BATCH_SIZE`] calls and returns how many.

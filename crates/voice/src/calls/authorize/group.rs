@@ -21,9 +21,6 @@ use identity::balance::CURRENCY;
 use platform::ledger::{self, Kind};
 use values::{CallId, List};
 
-/// Expired holds of an account that are ended before a call is denied for lack of money.
-const MAX_EXPIRED: i64 = 100;
-
 pub type Outcome = Result<Allowed, Refusal>;
 
 /// Decides on these calls, each as if it were alone: it is allowed, or denied with its reason. If one of them is to a host
@@ -91,16 +88,12 @@ async fn judge(
         Ok(offer) => offer,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let (account, rate) = (context.account_id, &offer.price.rate);
-    if room.needs_expired(account, rate) {
-        room.add_expired(account, live::lock_expired_of(conn, account, MAX_EXPIRED).await?);
-    }
     if attempt.is_foreign()
         && let Some(reason) = enter_foreign(conn, attempt, context).await?
     {
         return Ok(Err(Refusal::Denied(reason)));
     }
-    let reserved = room.take(context, rate, day_of(attempt.now));
+    let reserved = room.take(context, &offer.price.rate, day_of(attempt.now));
     if matches!(reserved, Err(Refusal::Denied(DenyReason::BalanceInsufficient))) {
         conn.metrics().ledger.refusals.of(Kind::Call.as_str()).inc();
     }
@@ -174,12 +167,7 @@ async fn begin(conn: &mut Conn, room: &Room, calls: &[(&Attempt, LiveCall)]) -> 
             Counter::Zone(zone) => {
                 statements.push(concurrency::enter_zone_statement(account, zone, taken, limit, now));
             }
-            Counter::Money => {
-                let expired = room.expired.get(&account).map_or(&[][..], Vec::as_slice);
-                let freed: i64 = expired.iter().map(|hold| hold.held).sum();
-                statements.extend(expired.iter().map(|hold| live::release_statement(hold.token)));
-                statements.push(ledger::set_aside_statement(account, CURRENCY, taken - freed));
-            }
+            Counter::Money => statements.push(ledger::set_aside_statement(account, CURRENCY, taken)),
         }
     }
     statements.extend(calls.iter().map(|(attempt, call)| live::insert_statement(&attempt.identity, call)));

@@ -93,13 +93,14 @@ async fn decide(mut waiting: Vec<Waiting>) {
         Ok(outcomes) => return waiting.into_iter().zip(outcomes).for_each(|(it, outcome)| it.send(outcome)),
         Err(failure) => failure,
     };
-    if let [_] = waiting.as_slice()
+    if waiting.len() == 1
         && let Some(it) = waiting.pop()
     {
         return it.send(Err(failure));
     }
+    let cause = if let Refusal::Problem(problem) = &failure { problem.cause() } else { None };
+    tracing::warn!(calls = waiting.len(), ?cause, "joint authorization failed, deciding one by one");
     let mut is_unavailable = is_unavailable(&failure);
-    tracing::warn!(calls = waiting.len(), is_unavailable, "joint authorization failed, deciding one by one");
     for it in waiting {
         // Do not wait again for a database that was unavailable a moment ago.
         let outcome = match is_unavailable {

@@ -8,7 +8,6 @@ use rating::Rate;
 
 use super::Refusal;
 use super::store::CallContext;
-use crate::calls::live::ExpiredHold;
 use crate::calls::reservation::{RESERVED_SECONDS, Reservation, afford};
 use crate::calls::types::DenyReason;
 use crate::concurrency::{ALL_ZONES, DailySpend, hour_of};
@@ -37,8 +36,6 @@ pub struct Limit {
 #[derive(Debug, Default)]
 pub struct Room {
     pub limits: BTreeMap<(AccountId, Counter), Limit>,
-    /// Holds that have expired, of accounts where they were looked for.
-    pub expired: BTreeMap<AccountId, Vec<ExpiredHold>>,
     /// Accounts with a zone that has not changed in this hour: the peaks of past hours are to be recorded.
     pub in_new_hour: BTreeSet<AccountId>,
 }
@@ -67,21 +64,6 @@ impl Room {
     fn left(&self, account: AccountId, counter: Counter) -> i64 {
         let left = |limit: &Limit| limit.limit.saturating_sub(limit.used).saturating_sub(limit.taken);
         self.limits.get(&(account, counter)).map_or(0, left)
-    }
-
-    /// Whether the account's expired holds must be looked for, since a whole reservation is not available.
-    pub fn needs_expired(&self, account: AccountId, rate: &Rate) -> bool {
-        let left = self.left(account, Counter::Money).max(0);
-        let is_short = afford(rate, RESERVED_SECONDS, i64::MAX).is_some_and(|whole| whole.amount > left);
-        is_short && !self.expired.contains_key(&account)
-    }
-
-    /// Adds the money of holds that have expired.
-    pub fn add_expired(&mut self, account: AccountId, expired: Vec<ExpiredHold>) {
-        if let Some(money) = self.limits.get_mut(&(account, Counter::Money)) {
-            money.used -= expired.iter().map(|hold| hold.held).sum::<i64>();
-        }
-        self.expired.insert(account, expired);
     }
 
     /// Takes what a call needs, with a shorter reservation if spend or money do not suffice for a whole one. If anything
@@ -175,19 +157,5 @@ mod tests {
             prop_assert!(taken(&room, Counter::Spend(0)) <= spend && taken(&room, Counter::Money) <= money.max(0));
             prop_assert_eq!(taken(&room, Counter::Spend(0)), taken(&room, Counter::Money));
         }
-    }
-
-    #[test]
-    fn money_of_expired_holds_pays_for_a_call() {
-        let context = CallContext::sample(ACCOUNT, trunk(0), 9, [9, 1_000_000, 10]);
-        let rate = Rate::new(60, 0, 1, 1).unwrap();
-        let mut room = Room::default();
-        room.add(&context, NOW, 0, 0);
-        assert!(room.needs_expired(ACCOUNT, &rate));
-        let token = values::CallId::new(Uuid::nil());
-        let expired = ExpiredHold { token, account_id: ACCOUNT, currency: values::Currency::EUR, held: 300 };
-        room.add_expired(ACCOUNT, vec![expired]);
-        assert!(!room.needs_expired(ACCOUNT, &rate));
-        assert_eq!(room.take(&context, &rate, 0).ok(), Some(Reservation { seconds: 300, amount: 300 }));
     }
 }

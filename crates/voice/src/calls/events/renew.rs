@@ -5,7 +5,6 @@ use crate::calls::live::{self, LiveCall, LiveState, LockedCall};
 use crate::calls::reservation::{
     HOLD_GRACE_SECONDS, RESERVED_SECONDS, Reservation, afford, expiry_while_ringing, reserve_spend,
 };
-use crate::calls::stale::expire_holds_of;
 use crate::calls::types::{EventsAnswer, Extension};
 use crate::cdrs::{CallTerms, seconds_between};
 use crate::concurrency::{DailySpend, SECOND_MILLIS, day_of};
@@ -118,9 +117,5 @@ async fn renew(conn: &mut Conn, locked: &LockedCall, progress: Progress) -> Resu
 async fn set_hold(conn: &mut Conn, call: &LiveCall, amount: i64) -> Result<bool, DbError> {
     let CallTerms { account_id, currency, .. } = call.terms;
     let more = amount - call.state.held;
-    if more == 0 || ledger::set_aside(conn, account_id, currency, more).await? {
-        return Ok(true);
-    }
-    Ok(expire_holds_of(conn, account_id, call.token).await?
-        && ledger::set_aside(conn, account_id, currency, more).await?)
+    Ok(more == 0 || ledger::set_aside(conn, account_id, currency, more).await?)
 }

@@ -223,22 +223,6 @@ pub async fn lock_expired(conn: &mut Conn, limit: i64) -> Result<Vec<ExpiredHold
     .await
 }
 
-/// The same for the calls of one account. They are found by their expiry, since few calls of any account have expired: no
-/// index serves COALESCE, and a range with two ends seems narrow even before PostgreSQL knows the table.
-pub async fn lock_expired_of(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<ExpiredHold>, DbError> {
-    conn.all(
-        sql!(
-            "SELECT ",
-            ExpiredHold::COLS,
-            " FROM live_calls WHERE expires_at > 0 AND expires_at <= $1 AND held > 0
-                 AND COALESCE(account_id, $3) = $3
-             ORDER BY expires_at LIMIT $2 /*pg FOR UPDATE SKIP LOCKED */"
-        ),
-        params![conn.now(), limit, account],
-    )
-    .await
-}
-
 /// The statement that ends the hold of a call.
 pub fn release_statement(token: CallId) -> Statement {
     Statement::new(sql!("UPDATE live_calls SET held = 0 WHERE token = $1"), params![token])

@@ -1,8 +1,8 @@
 //! A batch of CDRs, account by account: what each account is charged and what its calls release.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: accounts by id, and for each account
-//! its days, trunks, zones, balance and rollups. The rollups of
-//! all accounts come last in a transaction: every other one waits for them.
+//! its days, trunks, zones, balance and rollups. The rollups of all accounts come last in a transaction: every other one
+//! waits for them.
 
 use std::collections::BTreeMap;
 

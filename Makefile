@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal journeys screenshots portal-speed release call test check bench build-times faults sbom openapi access-table settings clients rust nextest deps deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal
+.PHONY: help demo run portal journeys screenshots portal-speed release dist dist-check images package-test call test check bench build-times faults sbom openapi access-table settings clients rust nextest deps deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,23 @@ portal-speed: rust deps-portal ## measure how fast the portal loads, and write d
 release: rust ## build the binary that is shipped and measured, target/release/trunkline
 	@tools/build-portal --required
 	cargo build --locked --release --bin trunkline
+
+dist: rust ## build what is released into target/dist: .deb, tarball, SBOM, checksums
+	@tools/ensure-debian dpkg-dev
+	binary=$$(tools/build-release) && deploy/package/build "$$binary"
+
+dist-check: rust ## build it twice, in two places, and compare the hashes
+	tools/reproduce
+
+images: ## make OCI images of the .deb in target/dist
+	@tools/ensure-debian buildah mmdebstrap
+	deploy/oci/build target/dist/trunkline_*.deb
+
+package-test: rust ## install the package in a clean Debian, start, upgrade, remove and purge it (as root)
+	@tools/ensure-debian dpkg-dev
+	@tools/build-portal --required
+	cargo build --locked --bin trunkline
+	tools/try-package "$$(deploy/package/build --fast --out target/package $${CARGO_TARGET_DIR:-target}/debug/trunkline)"
 
 call: rust deps-sip ## place a real call through Kamailio and show its CDR, its price and the balance
 	@tools/ensure-debian curl jq
@@ -85,7 +102,7 @@ rust:
 nextest: rust
 	@cargo nextest --version > /dev/null 2>&1 || env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo install cargo-nextest --locked
 
-deps: deps-postgres deps-smtp deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-portal ## install what the tests use besides Rust
+deps: deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal ## install what the tests use besides Rust
 
 # Installs the server, and shows that it starts.
 deps-postgres:
@@ -95,13 +112,17 @@ deps-postgres:
 deps-smtp:
 	@/usr/bin/python3 -c 'import aiosmtpd' 2> /dev/null || tools/ensure-debian python3-aiosmtpd
 
+# IMAP server of the tests of decks by mail.
+deps-imap:
+	@tools/ensure-debian dovecot-imapd
+
 # ClamAV's daemon for the upload tests, which bring a signature of their own.
 deps-clamd:
 	@tools/ensure-debian clamav-daemon
 
-# What evaluates the alerts and the dashboard.
+# What evaluates the alerts and the dashboard, and who gets them.
 deps-prometheus:
-	@tools/ensure-debian prometheus
+	@tools/ensure-debian prometheus prometheus-alertmanager
 
 # E-invoice validators and PDF readers.
 deps-invoices:
@@ -128,6 +149,11 @@ deps-openapi:
 deps-clients:
 	@tools/ensure-typescript-client
 	@tools/ensure-python-client
+
+# What packages are built with, and what judges deploy/ and the scripts.
+deps-deploy:
+	@tools/ensure-debian caddy dpkg-dev shellcheck systemd
+	@tools/ensure-deploy-tools
 
 # What the portal is built with, and the browser of its journeys.
 deps-portal:

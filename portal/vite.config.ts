@@ -11,7 +11,20 @@ const folder = (name: string) => fileURLToPath(new URL(`./src/${name}/index.ts`,
 const LATER = /\/src\/(kit\/(Plot\.svelte|plot\.ts)|shell\/(Palette|Reauthenticate|SignInAgain)\.svelte|shell\/(commands|found)\.ts)/;
 const FIRST = /node_modules\/|\/src\/((api|format|kit|router|session|shell)\/|main\.ts|routes\.ts|features\/\w+\/routes\.ts)/;
 const isBase = (id: string) => FIRST.test(id) && !LATER.test(id);
-const featureOf = (id: string) => /\/src\/features\/(\w+)\/(?:(\w+)\/)?/.exec(id)?.slice(1).filter(Boolean).join('-') ?? null;
+/** Small features that need the same other files share one: apart, each would repeat what they import. */
+const TOGETHER: Record<string, string> = {
+  checkout: 'sign_in',
+  disputes: 'rates',
+  onboarding: 'home',
+  'settings-events': 'settings-people',
+  'settings-keys': 'settings-security',
+  'settings-webhooks': 'settings-company',
+  team_reviews: 'team_queues',
+};
+function featureOf(id: string): string | null {
+  const name = /\/src\/features\/(\w+)\/(?:(\w+)\/)?/.exec(id)?.slice(1).filter(Boolean).join('-');
+  return name ? (TOGETHER[name] ?? name) : null;
+}
 
 export default defineConfig({
   plugins: [icons(), inlineWords(), svelte()],
@@ -27,7 +40,7 @@ export default defineConfig({
     manifest: true,
     rolldownOptions: {
       output: {
-        // One file for what every screen needs and one for each feature: many small files load slower and compress worse.
+        // One file for what every screen needs and about one for each feature: many small files load slower and compress worse.
         advancedChunks: {
           groups: [
             { name: 'base', test: isBase },

@@ -16,6 +16,7 @@ const LISTS = {
   '/numbers/': '/numbers',
   '/numbers/orders/': '/numbers/orders',
   '/documents/': '/compliance/intakes',
+  '/rates/notices/': '/price-notices',
   '/calls/': '/cdrs',
   '/billing/topups/': '/payments/topups',
   '/billing/invoices/': '/invoices',

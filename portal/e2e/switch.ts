@@ -12,14 +12,24 @@ export function switchOf(service: Service) {
   }
   const report = (call_token: string, type: string, more = {}) =>
     post('events', JSON.stringify({ edge_id: 'edge-1', events: [{ event_id: crypto.randomUUID(), type, call_token, at: Date.now(), ...more }] }));
+  async function authorize(source_ip: string, called: string) {
+    const call = { edge_id: 'edge-1', call_id: crypto.randomUUID(), from_tag: '1', source_ip, calling: '+31201111111', called };
+    const answer = await post('authorize', JSON.stringify(call));
+    if (answer.decision !== 'allow') throw new Error(`the call was denied: ${answer.reason}`);
+    return answer;
+  }
   return {
     /** Begins a call from this address and has it answered; returns its token. */
     async call(source_ip: string, called: string): Promise<string> {
-      const call = { edge_id: 'edge-1', call_id: crypto.randomUUID(), from_tag: '1', source_ip, calling: '+31201111111', called };
-      const answer = await post('authorize', JSON.stringify(call));
-      if (answer.decision !== 'allow') throw new Error(`the call was denied: ${answer.reason}`);
-      await report(answer.call_token, 'answered');
-      return answer.call_token;
+      const { call_token } = await authorize(source_ip, called);
+      await report(call_token, 'answered');
+      return call_token;
+    },
+    /** A call that its first route does not take, and that is given up then. */
+    async fail(source_ip: string, called: string): Promise<void> {
+      const { call_token, routes } = await authorize(source_ip, called);
+      await report(call_token, 'attempt_failed', { upstream_id: routes[0].upstream_id, sip_code: 503 });
+      await report(call_token, 'failed', { sip_code: 487 });
     },
     hangUp: (token: string) => report(token, 'ended', { status: 'answered' }),
     /** What the switch is told to hang up. */

@@ -117,6 +117,23 @@ export async function apiAs(request: APIRequestContext, email: string, password 
   };
 }
 
+/** Makes calls to mobile phones in Germany cheaper for Kanaal (`people.live`); returns the notice of it, as the team sees it. */
+export async function priceNotice(admin: Awaited<ReturnType<typeof apiAs>>, markup_pct: number) {
+  const plan = (await admin.get('/admin/rate-plans')).data.find(({ name }: { name: string }) => name === 'Benelux volume');
+  const rules = [
+    { match: { country: 'NL' }, markup_pct: -9 },
+    { match: { country: 'BE' }, markup_pct: -6 },
+    { match: { destination_name: 'Germany mobile' }, markup_pct },
+    { match: { prefix: '3188' }, rate_per_minute: { amount: '0.0075', currency: 'EUR' } },
+  ];
+  const [{ id }] = (await admin.get('/admin/customers?q=Kanaal')).data;
+  const newest = async () => (await admin.get(`/admin/price-notices?customer_id=${id}&limit=1`)).data[0];
+  const last = await newest();
+  await admin.patch(`/admin/rate-plans/${plan.id}`, { rules });
+  await expect.poll(async () => (await newest())?.id, { timeout: 20_000 }).not.toBe(last?.id);
+  return newest();
+}
+
 /** WCAG 2.2 AA as far as a program can tell, and nothing wider than the screen. */
 export async function expectAccessible(page: Page): Promise<void> {
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];

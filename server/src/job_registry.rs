@@ -58,6 +58,7 @@ fn schedules() -> Vec<Schedule> {
         // The European Central Bank publishes at 16:00 CET.
         schedule("fetch_fx", "30 15 * * *", fx::FETCH),
         schedule("pull_decks", every_minute, decks::PULL_DUE),
+        schedule("read_deck_mail", every_minute, decks::mail::POLL),
         schedule("provision_numbers", every_minute, orders::PROVISION),
         schedule("expire_number_orders", "23 * * * *", orders::EXPIRE),
         schedule("renew_numbers", every_five_minutes, rented::RENEW),

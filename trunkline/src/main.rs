@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use cli::JobSelection;
 use platform::app::StartError;
 use platform::config::{self, Settings};
@@ -37,8 +38,55 @@ enum Command {
     Config(Config),
     /// Check what the service depends on; fails if something does not work
     Doctor,
+    /// Ask the service on this machine whether it is ready; fails if not, for health checks
+    Ready,
     /// Apply database migrations
-    Migrate,
+    Migrate {
+        /// Apply none; fail if some are pending, or the database is newer than this binary.
+        #[arg(long, conflicts_with = "plan")]
+        check: bool,
+        /// Apply none; list those that are pending, and whether nodes can serve meanwhile.
+        #[arg(long)]
+        plan: bool,
+    },
+    /// Write a backup of database, files and secrets while the service runs
+    ///
+    /// It is sealed with TRUNKLINE_BACKUP_PASSPHRASE, or with a passphrase that is asked for.
+    Backup {
+        /// File to write; it must not exist.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Restore a backup into an empty installation, and verify it
+    Restore {
+        /// Only read the backup to its end.
+        #[arg(long)]
+        check: bool,
+        /// Backup to read.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Write everything that is stored about a customer to a folder
+    Export {
+        /// Id of the customer.
+        #[arg(value_name = "CUSTOMER")]
+        customer: String,
+        /// Folder to create; by default export-CUSTOMER.
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
+    /// Erase the personal data of a customer who has nothing open
+    ///
+    /// What the law requires stays: invoices, ledger, payments, VAT evidence, the audit log, and the numbers in CDRs
+    /// for TRUNKLINE_CALL_NUMBERS_DAYS.
+    Erase {
+        /// Id of the customer.
+        #[arg(value_name = "CUSTOMER")]
+        customer: String,
+        /// Keep the documents of its intakes.
+        #[arg(long)]
+        keep_documents: bool,
+    },
     /// Create the first admin, and magic links
     #[command(subcommand)]
     Admin(Admin),
@@ -91,6 +139,17 @@ enum Command {
     Demo(Demo),
     /// Print the OpenAPI document
     Openapi,
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the manual pages of all commands
+    Man {
+        /// Folder to write to.
+        #[arg(long, value_name = "FOLDER")]
+        out: PathBuf,
+    },
 }
 
 #[derive(Subcommand)]
@@ -338,6 +397,11 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
     match &arguments.command {
         Some(Command::Openapi) => return cli::print_openapi(),
         Some(Command::Config(command)) => return command.run(arguments.config.as_deref()),
+        Some(Command::Completions { shell }) => {
+            cli::print_completions(*shell, Arguments::command());
+            return Ok(());
+        }
+        Some(Command::Man { out }) => return cli::write_manual(Arguments::command(), out),
         _ => {}
     }
     // They need the address of a service, not its settings.
@@ -353,7 +417,18 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
         match arguments.command.unwrap_or(Command::Serve) {
             Command::Serve => cli::serve(settings).await,
             Command::Doctor => Box::pin(cli::doctor(settings)).await,
-            Command::Migrate => cli::migrate(settings).await,
+            Command::Ready => cli::ready(&settings).await,
+            Command::Migrate { check: true, .. } => cli::check_migrations(settings).await,
+            Command::Migrate { plan: true, .. } => cli::plan_migrations(settings).await,
+            Command::Migrate { .. } => cli::migrate(settings).await,
+            Command::Backup { file } => Box::pin(cli::make_backup(settings, &file)).await,
+            Command::Restore { check, file } => Box::pin(cli::restore_backup(settings, &file, check)).await,
+            Command::Export { customer, out } => {
+                Box::pin(cli::export_customer(settings, &customer, out.as_deref())).await
+            }
+            Command::Erase { customer, keep_documents } => {
+                Box::pin(cli::erase_customer(settings, &customer, keep_documents)).await
+            }
             Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
                 cli::bootstrap(settings, &legal_name, &name, &email).await
             }
@@ -388,7 +463,12 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
                 cli::sync_switch(settings, target.service, target.out, &control).await
             }
             Command::Demo(demo) => Box::pin(demo.run(settings)).await,
-            Command::Openapi | Command::Config(_) | Command::Listen { .. } | Command::Events(_) => Ok(()),
+            Command::Openapi
+            | Command::Config(_)
+            | Command::Completions { .. }
+            | Command::Man { .. }
+            | Command::Listen { .. }
+            | Command::Events(_) => Ok(()),
         }
     })
 }

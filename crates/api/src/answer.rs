@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::conditional;
-use super::page::{Items, Page, Rows, TotalledPage};
+use super::page::{Items, Page, Rows, TotalledPage, WrittenPage};
 use super::problem::Problem;
 use super::response::{Body, Response, full};
 
@@ -32,10 +32,13 @@ pub enum Payload {
 
 impl Rendered {
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Rendered, Problem> {
-        let bytes = serde_json::to_vec(body).map_err(Problem::internal)?;
+        Ok(Rendered::json_text(status, serde_json::to_vec(body).map_err(Problem::internal)?))
+    }
+
+    fn json_text(status: StatusCode, text: Vec<u8>) -> Rendered {
         let mut headers = HeaderMap::with_capacity(HEADERS);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ok(Rendered { status, headers, payload: Payload::Whole(bytes.into()) })
+        Rendered { status, headers, payload: Payload::Whole(text.into()) }
     }
 
     pub fn into_response(self) -> Response {
@@ -219,6 +222,20 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Page<T> {
 
     fn render(self) -> Result<Rendered, Problem> {
         with_next(Rendered::json(Self::STATUS, &self)?, self.next_link())
+    }
+}
+
+impl<T: JsonSchema + 'static> Answer for WrittenPage<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = &["Link"];
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<Page<T>>(schemas)
+    }
+
+    fn render(mut self) -> Result<Rendered, Problem> {
+        let body = std::mem::take(&mut self.body);
+        with_next(Rendered::json_text(Self::STATUS, body), self.next_link())
     }
 }
 

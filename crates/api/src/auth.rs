@@ -1,4 +1,5 @@
-//! Authentication: the bearer token, an access token or an API key, checked against its row on every request.
+//! Authentication: the bearer token, an access token or an API key, checked against its row: on every request that
+//! changes something, and once a second for those that read (see `callers`).
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -86,6 +87,8 @@ pub struct Principal {
     pub impersonator: Option<UserId>,
     /// When the user last proved its identity in this session; refreshing tokens does not.
     pub authenticated_at: Time,
+    /// When the token or key expires; none for a key without an expiry.
+    pub expires_at: Option<Time>,
     /// Whether the user must set up a second factor before anything else.
     pub must_enroll: bool,
     /// The API key of the request, if it came with one; `user_id` is its creator's.
@@ -158,10 +161,9 @@ row! {
     }
 }
 
-/// The caller of the `Authorization` header: a user with an access token, or an API key.
-pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, ip: IpAddr) -> Result<Principal, Problem> {
+/// The caller with this bearer token: a user with an access token, or an API key.
+pub async fn authenticate(conn: &mut Conn, app: &App, token: &str, ip: IpAddr) -> Result<Principal, Problem> {
     let now = conn.now();
-    let token = bearer(headers)?;
     if api_keys::is_key(token) {
         return api_keys::authenticate(conn, token, ip).await;
     }
@@ -201,6 +203,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, ip: I
         read_only: live.is_read_only,
         impersonator: live.impersonator,
         authenticated_at: live.authenticated_at,
+        expires_at: Some(Time::from_millis(claims.exp.saturating_mul(1000))),
         must_enroll,
         key: None,
     })
@@ -238,7 +241,8 @@ async fn has_second_factor(conn: &mut Conn, user: UserId) -> Result<bool, Proble
     Ok(found.is_some())
 }
 
-fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+/// The bearer token of the `Authorization` header.
+pub fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(Problem::token_invalid("Send one Authorization header: `Bearer` and your access token."));

@@ -4,6 +4,7 @@
 //! created for, so it can neither be forged nor used on another list. New rows do not shift later pages.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 use data_encoding::BASE64URL_NOPAD;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -16,6 +17,7 @@ use super::checks::Request;
 use super::context::RequestCtx;
 use super::faults::Faults;
 use super::input::{Description, IncomingRequest, Input, describe_query, query_pairs, read_query};
+use super::page_text::PageText;
 use super::problem::Problem;
 use platform::crypto::keys::{Keys, Purpose};
 use values::Time;
@@ -58,6 +60,19 @@ pub struct Page<T> {
     pub meta: PageMeta,
     #[serde(skip)]
     next: Option<String>,
+}
+
+/// A page of items of type `T` that were written as JSON while they were read; the same to its caller as a [`Page`].
+pub struct WrittenPage<T> {
+    pub body: Vec<u8>,
+    next: Option<String>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T> WrittenPage<T> {
+    pub fn next_link(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
 }
 
 /// One page of a report, and the totals of the whole report.
@@ -166,13 +181,28 @@ impl<F, K: Serialize, const MAX: u32> Listing<F, K, MAX> {
         next: Option<K>,
         show: impl FnMut(R) -> T,
     ) -> Result<Page<T>, Problem> {
+        let (meta, next) = self.end(next)?;
+        Ok(Page { data: rows.into_iter().map(show).collect(), meta, next })
+    }
+
+    /// The page of these items; the next one begins after `next`.
+    pub fn written_page<T>(self, items: PageText, next: Option<K>) -> Result<WrittenPage<T>, Problem> {
+        let (meta, next) = self.end(next)?;
+        let mut body = items.into_bytes();
+        body.extend_from_slice(b",\"meta\":");
+        serde_json::to_writer(&mut body, &meta).map_err(Problem::internal)?;
+        body.push(b'}');
+        Ok(WrittenPage { body, next, item: PhantomData })
+    }
+
+    /// How a page ends whose next one begins after `next`, and the link of that one.
+    fn end(&self, next: Option<K>) -> Result<(PageMeta, Option<String>), Problem> {
         let next_cursor = next.map(|key| self.cursor(&key)).transpose()?;
         let next = next_cursor.as_ref().map(|cursor| {
             let joint = if self.scope.contains('?') { '&' } else { '?' };
             format!("{}{joint}limit={}&cursor={cursor}", self.scope, self.limit)
         });
-        let meta = PageMeta { next_cursor, limit: self.limit };
-        Ok(Page { data: rows.into_iter().map(show).collect(), meta, next })
+        Ok((PageMeta { next_cursor, limit: self.limit }, next))
     }
 
     /// The same as `Items`.

@@ -12,7 +12,8 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, I
 use hyper::{Method, Request, StatusCode};
 
 use super::answer::{Payload, Rendered};
-use super::auth::{Who, authenticate};
+use super::auth::{Who, bearer};
+use super::callers::{self, Callers};
 use super::compression::{self, Coding};
 use super::concurrency::{ConcurrencyLimits, Place};
 use super::context::{Origin, RequestCtx};
@@ -25,7 +26,7 @@ use super::problem::{Code, Problem};
 use super::response::{Response, full, without_body};
 use super::router::{BASE, RouteMatch, Router};
 use super::screen::{self, Form, Visit};
-use super::{api_keys, conditional, headers};
+use super::{conditional, headers};
 use platform::app::App;
 use platform::audit;
 use platform::limits::{Limit, RateLimitStatus, Subject};
@@ -40,6 +41,7 @@ pub struct Service {
     cors: headers::Cors,
     request_ids: headers::RequestIds,
     concurrency: Arc<ConcurrencyLimits>,
+    callers: Callers,
 }
 
 /// What the steps find out about a request, for headers and metrics.
@@ -57,7 +59,7 @@ impl Service {
         let seed = u64::from_be_bytes(Entropy.bytes());
         let concurrency = Arc::new(ConcurrencyLimits::new(app.settings.max_concurrent_requests, seed));
         let request_ids = headers::RequestIds::default();
-        Arc::new(Service { app, router, cors, request_ids, concurrency })
+        Arc::new(Service { app, router, cors, request_ids, concurrency, callers: Callers::default() })
     }
 
     /// Handles one request. Every error, also a panic of a handler, becomes a problem.
@@ -221,20 +223,14 @@ impl Service {
             self.limit(endpoint.limit, Subject::ip(origin.ip), now, observed).await?;
             None
         } else {
-            let mut conn = match endpoint.changes() {
-                true => self.app.db.read().await?,
-                false => self.app.db.read_consistent().await?,
+            let token = bearer(&request.head.headers)?;
+            let (principal, conn) = match endpoint.changes() {
+                true => callers::look_up(&self.app, self.app.db.read().await?, token, origin.ip, now).await?,
+                false => self.callers.find_or_look_up(&self.app, token, origin.ip, now).await?,
             };
-            let principal = authenticate(&mut conn, &self.app, &request.head.headers, origin.ip).await?;
+            reader = conn.filter(|_| !endpoint.changes() && !self.app.db.is_shared());
             observed.account = Some(principal.account_id);
             place.set_authenticated();
-            match principal.key.as_ref().filter(|key| key.is_touch_due(now)) {
-                Some(key) => {
-                    drop(conn);
-                    api_keys::touch(&self.app, key.id, origin.ip, now).await;
-                }
-                None => reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared()),
-            }
             self.limit(endpoint.limit, principal.limit_subject(), now, observed).await?;
             Some(principal)
         };
@@ -242,6 +238,9 @@ impl Service {
         let outcome = match check_access(&ctx, &request.head.headers) {
             Ok(()) => {
                 let mut conn = match reader {
+                    None if !endpoint.changes() && ctx.principal.is_some() => {
+                        Some(self.app.db.read_consistent().await?)
+                    }
                     None if !endpoint.changes() => Some(self.app.db.read().await?),
                     reader => reader,
                 };

@@ -17,6 +17,7 @@ pub mod master_secret;
 pub mod notes;
 pub mod notices;
 pub mod orphaned_files;
+pub mod personal_data;
 pub mod retention;
 pub mod routes;
 pub mod search;

@@ -1,4 +1,4 @@
-//! Internal notes of the team about a customer. They cannot be changed or deleted.
+//! Internal notes of the team about a customer. They cannot be changed, and are deleted with the customer's data only.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,5 +112,11 @@ async fn insert(conn: &mut Conn, account: AccountId, note: &NoteRow) -> Result<(
         }
     )
     .await?;
+    Ok(())
+}
+
+/// Deletes the notes about a customer.
+pub async fn erase(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM admin_notes WHERE account_id = $1"), params![account]).await?;
     Ok(())
 }

@@ -18,6 +18,7 @@ use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::mail;
 use platform::{ledger, limits};
 use values::Time;
+use voice::upstreams::decks;
 use voice::{calls, cdrs, price_notices};
 
 pub const PURGE: Kind = Kind::new("housekeeping.forget");
@@ -46,7 +47,7 @@ const fn days(days: u64) -> Duration {
 }
 
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
-const RULES: [Rule; 26] = [
+const RULES: [Rule; 27] = [
     rule!("idempotency keys", idempotency::RETENTION, idempotency::purge),
     rule!("rate limit counters", limits::MAX_WINDOW, limits::purge_windows),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
@@ -72,6 +73,7 @@ const RULES: [Rule; 26] = [
     rule!("notifications", days(400), notifications::purge),
     rule!("price notices", days(730), price_notices::purge),
     rule!("price comparisons", days(730), price_notices::purge_comparisons),
+    rule!("deck mails", days(400), decks::mail::purge),
     rule!("traffic per minute", dashboards::MINUTES_KEPT_FOR, dashboards::purge_minutes),
     rule!("traffic per hour", dashboards::HOURS_KEPT_FOR, dashboards::purge_hours),
 ];

@@ -224,7 +224,8 @@ pub fn endpoints() -> Vec<Endpoint> {
 
         get("/admin/inbox", inbox::show, "getInbox", "Get inbox of the team")
             .about("Returns how many tickets, intakes, waitlisted accounts, customers in dunning, upstreams, imports, jobs \
-                    and suspended CDRs wait for the team; each count stops at 1000. Open to the team (admin or support).")
+                    and suspended CDRs wait for the team, and since when the oldest of a queue does; each count stops at \
+                    1000. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::DASHBOARDS),
         get("/admin/search", search::search, "searchAll", "Search customers, calls and documents")
             .about("Finds customers, users, numbers, networks, calls, invoices and tickets by one text, at most 20: names, \

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use prometheus::IntCounter;
 use rusqlite::Connection;
-use tokio::sync::Notify;
 use uuid::Uuid;
 use values::{Time, Value};
 
@@ -17,13 +16,18 @@ use super::entropy::Entropy;
 use super::error::{DbError, Result};
 use super::postgres::Session;
 use super::row::{FromRow, Row, TableRow};
+use super::signals::Signals;
 use super::sqlite;
+use super::statements::Statement;
 use crate::metrics::Metrics;
 
 /// Boxes a future, so that callers hold a pointer and the compiler checks one type.
 fn boxed<'a, T>(wait: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
     Box::pin(wait)
 }
+
+/// Statements that are sent together at most.
+const ROUND_TRIP: usize = 200;
 
 pub struct Conn {
     engine: Engine,
@@ -44,13 +48,15 @@ pub struct Conn {
 pub(super) enum Effect {
     Count(IntCounter, u64),
     WakeJobRunner,
+    ForgetCallers,
 }
 
 impl Effect {
-    pub(super) fn apply(self, jobs_due: &Notify) {
+    pub(super) fn apply(self, signals: &Signals) {
         match self {
             Effect::Count(counter, more) => counter.inc_by(more),
-            Effect::WakeJobRunner => jobs_due.notify_one(),
+            Effect::WakeJobRunner => signals.jobs_due.notify_one(),
+            Effect::ForgetCallers => signals.forget_callers(),
         }
     }
 }
@@ -109,6 +115,12 @@ impl Conn {
     /// Makes the job runner look for due jobs once the transaction is committed.
     pub fn wake_job_runner(&mut self) {
         self.effects.push(Effect::WakeJobRunner);
+    }
+
+    /// Makes this node look every caller up again once the transaction is committed. For whoever changes what a token or
+    /// an API key allows: its own row, its user's, or the user's second factors.
+    pub fn forget_callers(&mut self) {
+        self.effects.push(Effect::ForgetCallers);
     }
 
     pub(super) fn is_sqlite(&self) -> bool {
@@ -180,6 +192,17 @@ impl Conn {
         Ok(count)
     }
 
+    /// Calls `visit` with every row as the engine has it, so that nothing needs to be copied.
+    pub async fn each_row(
+        &mut self,
+        sql: &'static str,
+        params: &[Value<'_>],
+        visit: impl FnMut(Row<'_>) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.run(sql, params, visit).await?;
+        Ok(())
+    }
+
     /// The number of rows inserted, updated or deleted.
     pub async fn exec(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<u64> {
         self.run(sql, params, |_| Ok(())).await
@@ -210,6 +233,14 @@ impl Conn {
             Engine::Gone => Err(DbError::Aborted),
         };
         self.record_outcome(outcome)
+    }
+
+    /// The same for any number of statements, 200 at a time.
+    pub async fn exec_many(&mut self, statements: &[Statement]) -> Result<()> {
+        for some in statements.chunks(ROUND_TRIP) {
+            self.exec_all(&some.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
+        }
+        Ok(())
     }
 
     /// Runs one statement with each of these lists of parameters; on PostgreSQL in one round trip. Returns the first row

@@ -15,6 +15,7 @@
 //! A transaction happens at one time, [`Conn::now`], however often it is retried, and takes its ids from
 //! [`Conn::new_id`]. If it enqueues a job, the commit wakes the job runner.
 
+mod backup;
 mod bound;
 mod clock;
 mod conn;
@@ -28,6 +29,7 @@ mod migrate;
 mod options;
 mod postgres;
 mod row;
+mod signals;
 mod sqlite;
 pub mod statements;
 mod transaction;
@@ -45,9 +47,9 @@ pub use ddl::sqlite_ddl;
 pub use entropy::Entropy;
 pub use error::{DbError, Result};
 pub use held::assert_no_connection_held;
-pub use migrate::{MIGRATIONS, Migration, applied_migrations};
+pub use migrate::{MIGRATIONS, Migration, Rollout, applied_migrations};
 pub use options::{DbOptions, Location};
-pub use row::{FromRow, Row, TableRow};
+pub use row::{FromRow, NamedRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};
 use values::Time;
 pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
@@ -55,6 +57,7 @@ pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 use crate::metrics::Metrics;
 use held::Hold;
 use postgres::{Isolation, Postgres};
+use signals::Signals;
 use sqlite::{PoolSlot, Sqlite};
 
 /// The body of a transaction or a long read. It may run more than once, with the same input.
@@ -82,7 +85,7 @@ pub struct Db {
     engine: Engine,
     clock: Clock,
     metrics: Arc<Metrics>,
-    jobs_due: Arc<Notify>,
+    signals: Arc<Signals>,
 }
 
 #[derive(Clone)]
@@ -95,12 +98,12 @@ impl Db {
     /// Opens the database and checks that its commits are durable. Does not migrate it.
     pub async fn open(options: &DbOptions) -> Result<Db> {
         let metrics = Arc::new(Metrics::new(&options.clock).map_err(DbError::other)?);
-        let jobs_due = Arc::default();
+        let signals = Arc::default();
         let engine = match &options.location {
-            Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics, &jobs_due)?)),
-            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options, &metrics, &jobs_due).await?),
+            Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics, &signals)?)),
+            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options, &metrics, &signals).await?),
         };
-        Ok(Db { engine, clock: options.clock.clone(), metrics, jobs_due })
+        Ok(Db { engine, clock: options.clock.clone(), metrics, signals })
     }
 
     /// The metrics of this node.
@@ -110,7 +113,13 @@ impl Db {
 
     /// Notified after every commit that called [`Conn::wake_job_runner`].
     pub fn jobs_due(&self) -> &Arc<Notify> {
-        &self.jobs_due
+        &self.signals.jobs_due
+    }
+
+    /// Rises with every commit of this node that called [`Conn::forget_callers`]: what was known of a caller before is
+    /// no longer to be relied on.
+    pub fn callers_epoch(&self) -> u64 {
+        self.signals.callers_epoch()
     }
 
     pub fn load(&self) -> Load {

@@ -3,6 +3,8 @@
 //! Each runs in one transaction with its row in `schema_migrations`. Nodes that start together on PostgreSQL wait for
 //! each other on an advisory lock. A database that is newer than the binary, or has other migrations, is refused.
 
+mod rollout;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
 
@@ -12,6 +14,8 @@ use super::error::{DbError, Result};
 use super::statements::postgres_text;
 use super::{Db, Engine};
 use crate::{params, row, sql};
+
+pub use rollout::Rollout;
 
 pub struct Migration {
     /// The file name without its extension: `0001_init`.
@@ -109,7 +113,10 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0066_statements",
     "0067_route_quality",
     "0068_price_notices",
-    "0072_live_call_holds" + postgres + sqlite,
+    "0069_bigsum" + postgres,
+    "0070_deck_mail",
+    "0071_cdr_indexes",
+    "0073_live_call_holds" + postgres + sqlite,
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.
@@ -126,6 +133,11 @@ impl Migration {
     /// SHA-256 of its texts, to detect a migration that was changed after it ran.
     pub fn checksum(&self) -> String {
         HEXLOWER.encode(digest(&SHA256, [self.text, self.postgres, self.sqlite].concat().as_bytes()).as_ref())
+    }
+
+    /// Whether nodes can serve while it runs.
+    pub fn rollout(&self) -> Rollout {
+        rollout::rollout(&[self.text, self.postgres].concat())
     }
 
     /// Its files in `migrations/`.

@@ -9,6 +9,8 @@
 mod connect;
 mod load;
 
+pub(super) use connect::program_environment;
+
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,7 +20,6 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, QueueMode, Recycli
 use futures_util::{FutureExt, TryStreamExt, future};
 use prometheus::Histogram;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_postgres::Statement;
@@ -32,6 +33,7 @@ use super::error::{DbError, Result};
 use super::held::Hold;
 use super::options::DbOptions;
 use super::row::Row;
+use super::signals::Signals;
 use super::statements::postgres_text;
 use super::transaction::Transaction;
 use super::{Body, Load, PANICKED};
@@ -66,7 +68,7 @@ pub(super) struct Postgres {
     /// How long a statement is waited for.
     deadline: Duration,
     metrics: Arc<Metrics>,
-    jobs_due: Arc<Notify>,
+    signals: Arc<Signals>,
 }
 
 impl Postgres {
@@ -74,7 +76,7 @@ impl Postgres {
         url: &str,
         options: &DbOptions,
         metrics: &Arc<Metrics>,
-        jobs_due: &Arc<Notify>,
+        signals: &Arc<Signals>,
     ) -> Result<Postgres> {
         let (config, tls) = connect::configure(url, options)?;
         let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
@@ -89,7 +91,7 @@ impl Postgres {
             .build()
             .map_err(DbError::other)?;
         let deadline = options.statement_timeout + ANSWER_MARGIN;
-        let postgres = Postgres { pool, deadline, metrics: Arc::clone(metrics), jobs_due: Arc::clone(jobs_due) };
+        let postgres = Postgres { pool, deadline, metrics: Arc::clone(metrics), signals: Arc::clone(signals) };
         timeout(deadline, postgres.require_durable()).await.map_err(|_| no_answer())??;
         Ok(postgres)
     }
@@ -191,7 +193,7 @@ impl Postgres {
         }
         match session.end("COMMIT").await {
             Ok(()) => {
-                effects.into_iter().for_each(|effect| effect.apply(&self.jobs_due));
+                effects.into_iter().for_each(|effect| effect.apply(&self.signals));
                 Attempt::Committed
             }
             Err(error) => {

@@ -2,7 +2,7 @@
 
 use rusqlite::types::ValueRef;
 use tokio_postgres::types::{FromSql, Type};
-use values::{Cell, Column, Value};
+use values::{Cell, Column, Kind, Value};
 
 use super::error::{DbError, Result};
 
@@ -13,12 +13,28 @@ pub enum Row<'r> {
 }
 
 impl Row<'_> {
+    fn cell(&self, index: usize) -> Result<Cell<'_>> {
+        match self {
+            Row::Sqlite(row) => sqlite_cell(row, index),
+            Row::Postgres(row) => postgres_cell(row, index),
+        }
+    }
+
     pub fn get<T: Column>(&self, index: usize) -> Result<T> {
+        T::from_cell(self.cell(index)?).map_err(|reason| DbError::Column { name: self.column_name(index), reason })
+    }
+
+    /// A text as the engine has it, without a copy; none if it is NULL.
+    pub fn text(&self, index: usize) -> Result<Option<&str>> {
         let cell = match self {
             Row::Sqlite(row) => sqlite_cell(row, index)?,
             Row::Postgres(row) => postgres_cell(row, index)?,
         };
-        T::from_cell(cell).map_err(|reason| DbError::Column { name: self.column_name(index), reason })
+        match cell {
+            Cell::Text(text) => Ok(Some(text)),
+            Cell::Null => Ok(None),
+            _ => Err(DbError::Column { name: self.column_name(index), reason: "is not a text".into() }),
+        }
     }
 
     fn column_name(&self, index: usize) -> String {
@@ -69,6 +85,32 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>> {
 /// A type that a result row is read into.
 pub trait FromRow: Sized {
     fn from_row(row: &Row<'_>) -> Result<Self>;
+}
+
+/// A row with the names of its columns, for what is read only to be written elsewhere. On SQLite truth values are
+/// integers and UUIDs are bytes.
+pub struct NamedRow(pub Vec<(String, Value<'static>)>);
+
+impl FromRow for NamedRow {
+    fn from_row(row: &Row<'_>) -> Result<NamedRow> {
+        let width = match row {
+            Row::Sqlite(row) => row.as_ref().column_count(),
+            Row::Postgres(row) => row.len(),
+        };
+        let column = |index: usize| -> Result<(String, Value<'static>)> {
+            let value = match row.cell(index)? {
+                Cell::Null => Value::Null(Kind::Text),
+                Cell::Int(number) => Value::Int(number),
+                Cell::Double(number) => Value::Double(number),
+                Cell::Bool(truth) => Value::Bool(truth),
+                Cell::Text(text) => Value::Text(text.to_owned().into()),
+                Cell::Bytes(bytes) => Value::Bytes(bytes.to_vec().into()),
+                Cell::Uuid(id) => Value::Uuid(id),
+            };
+            Ok((row.column_name(index), value))
+        };
+        Ok(NamedRow((0..width).map(column).collect::<Result<_>>()?))
+    }
 }
 
 macro_rules! tuple {

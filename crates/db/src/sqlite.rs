@@ -11,8 +11,9 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use values::Value;
 
 use super::bound::Bound;
@@ -21,6 +22,7 @@ use super::copy::{Conflict, TableRows};
 use super::error::{DbError, Result};
 use super::options::DbOptions;
 use super::row::{FromRow, Row};
+use super::signals::Signals;
 use super::{Load, Reader};
 use crate::metrics::Metrics;
 
@@ -40,7 +42,7 @@ impl Sqlite {
         path: &Path,
         options: &DbOptions,
         metrics: &Arc<Metrics>,
-        jobs_due: &Arc<Notify>,
+        signals: &Arc<Signals>,
     ) -> Result<Sqlite> {
         create(path)?;
         let connection = connect(path, options.lock_timeout, Access::ReadWrite)?;
@@ -50,7 +52,7 @@ impl Sqlite {
         Ok(Sqlite {
             readers: readers(options.readers),
             reporters: readers(options.reporters),
-            writer: Writer::start(conn, options, metrics, jobs_due)?,
+            writer: Writer::start(conn, options, metrics, signals)?,
         })
     }
 
@@ -101,6 +103,19 @@ fn require_durable(connection: &Connection) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Copies what the connection sees to a new file, readable by its owner only.
+pub(super) fn copy_to(connection: &Connection, path: &Path) -> Result<()> {
+    create(path)?;
+    let mut copy = Connection::open(path)?;
+    // After a crash it is made again.
+    copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+    // In one step: whenever another process writes between two of them, SQLite begins again.
+    match Backup::new(connection, &mut copy)?.step(-1)? {
+        StepResult::Done => Ok(()),
+        _ => Err(DbError::LockTimeout),
+    }
 }
 
 /// A pool of read-only connections, opened on demand.

@@ -127,6 +127,7 @@ pub async fn find_invited(conn: &mut Conn, email: &Email) -> Result<Option<User>
 
 /// Makes an invited user one whom no mail reaches, so that its address is free. It stays listed under the address.
 pub async fn give_up_address(conn: &mut Conn, user: &User) -> Result<(), DbError> {
+    conn.forget_callers();
     conn.exec(
         sql!("UPDATE users SET email = $2, invited_email = $3, updated_at = $4 WHERE id = $1"),
         params![user.id, nowhere(user.id)?, user.email, conn.now()],
@@ -142,6 +143,7 @@ pub async fn claim_free_address(conn: &mut Conn, id: UserId) -> Result<bool, DbE
          WHERE id = $1 AND invited_email IS NOT NULL
              AND NOT EXISTS (SELECT 1 FROM users AS holder WHERE holder.email = users.invited_email)"
     );
+    conn.forget_callers();
     match conn.exec(sql, params![id, conn.now()]).await {
         // Somebody else took it at this moment.
         Err(DbError::Unique(_)) => Err(DbError::Retry),
@@ -230,6 +232,7 @@ pub async fn clear_password(conn: &mut Conn, id: UserId) -> Result<(), DbError> 
 
 /// Sets what a user may do, and whether it may sign in, as the team decides: no owner lets it sign in again.
 pub async fn update_access(conn: &mut Conn, user: UserId, roles: Roles, is_active: bool) -> Result<(), DbError> {
+    conn.forget_callers();
     conn.exec(
         sql!("UPDATE users SET roles = $2, is_active = $3, is_blocked = NOT $3, updated_at = $4 WHERE id = $1"),
         params![user, roles, is_active, conn.now()],
@@ -246,6 +249,7 @@ pub async fn update_member(
     account_role: AccountRole,
     is_active: bool,
 ) -> Result<(), DbError> {
+    conn.forget_callers();
     conn.exec(
         sql!("UPDATE users SET name = $2, account_role = $3, is_active = $4, updated_at = $5 WHERE id = $1"),
         params![user, name, account_role, is_active, conn.now()],
@@ -257,6 +261,7 @@ pub async fn update_member(
 /// Deletes a user: its row stays for what it did, its address and password go.
 pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     let now = conn.now();
+    conn.forget_callers();
     conn.exec(
         sql!(
             "UPDATE users SET deleted_at = $2, updated_at = $2, is_active = FALSE, email = $3, invited_email = NULL,
@@ -266,6 +271,18 @@ pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
         params![user, now, nowhere(user)?],
     )
     .await?;
+    Ok(())
+}
+
+/// All users that an account ever had.
+pub async fn list_all_of(conn: &mut Conn, account: AccountId) -> Result<Vec<(UserId,)>, DbError> {
+    conn.all(sql!("SELECT id FROM users WHERE account_id = $1 ORDER BY id"), params![account]).await
+}
+
+/// Deletes a user and its name.
+pub async fn erase(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    delete(conn, user).await?;
+    conn.exec(sql!("UPDATE users SET name = 'Erased user' WHERE id = $1"), params![user]).await?;
     Ok(())
 }
 

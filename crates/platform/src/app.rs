@@ -24,6 +24,7 @@ use crate::outside::fetch::{Fetcher, system_resolver};
 use crate::outside::files::Files;
 use crate::outside::fx::Feed;
 use crate::outside::hosts::Hosts;
+use crate::outside::mailbox::Mailbox;
 use crate::outside::payments::revolut::Revolut;
 use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
@@ -62,6 +63,8 @@ pub struct Inner {
     /// The malware scanner, if configured.
     pub clamd: Option<Clamd>,
     pub links: Links,
+    /// Where rate decks arrive by mail, if configured.
+    pub deck_mailbox: Option<Mailbox>,
     /// For URLs that users enter.
     pub fetcher: Fetcher,
     /// Resolves the hosts of SIP URIs.
@@ -160,6 +163,7 @@ impl App {
             mail: open_mail(&settings, &keys, &files)?,
             files,
             clamd: settings.clamd.clone().map(Clamd::new),
+            deck_mailbox: open_deck_mailbox(&settings)?,
             links: Links::new(keys.clone()),
             hosts: Hosts::new(system_resolver()),
             fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
@@ -205,6 +209,10 @@ fn open_mail(settings: &Settings, keys: &Keys, files: &Files) -> Result<MailQueu
     };
     let mailer = Mailer::open(&delivery, &settings.mail_from)?;
     Ok(MailQueue { branding: Branding::new(settings), mailer, keys: keys.clone(), files: files.clone() })
+}
+
+fn open_deck_mailbox(settings: &Settings) -> Result<Option<Mailbox>, StartError> {
+    Ok(settings.deck_mail.as_ref().map(|deck_mail| Mailbox::new(&deck_mail.mailbox)).transpose()?)
 }
 
 fn open_did_supplier(settings: &Settings, http: &reqwest::Client) -> DidSupplier {

@@ -6,6 +6,7 @@
 mod bucket;
 mod calls;
 mod clients;
+mod deck_mail;
 mod did_supplier;
 mod effective;
 mod lab;
@@ -41,6 +42,7 @@ use crate::outside::payments::{Provider, sandbox};
 use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
 pub use clients::ClientSettings;
+pub use deck_mail::DeckMailSettings;
 pub use effective::effective;
 pub use lab::LabSettings;
 pub use ops::{IdentityFiles, OpsTls, PemFile, SwitchTls};
@@ -74,6 +76,8 @@ pub struct Settings {
     pub clamd: Option<ClamdAddress>,
     pub mail: String,
     pub mail_from: String,
+    /// The mailbox that rate decks arrive in, if there is one.
+    pub deck_mail: Option<DeckMailSettings>,
     /// Whom to tell of a vulnerability; the sender of mail by default.
     pub security_contact: Option<String>,
     pub payments: Provider,
@@ -204,6 +208,7 @@ impl Settings {
             mail_from: read
                 .text("TRUNKLINE_MAIL_FROM")
                 .unwrap_or_else(|| "Trunkline <no-reply@trunkline.invalid>".to_owned()),
+            deck_mail: read.deck_mail(),
             security_contact: read.checked("TRUNKLINE_SECURITY_CONTACT", "a mailto: or https:// URL", is_contact),
             payments,
             revolut: read.revolut(payments),

@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod audit;
+pub mod backup;
 pub mod config;
 pub mod crypto;
 pub mod disk;

@@ -271,6 +271,17 @@ impl CallId {
         let millis = i64::try_from(self.0.as_u128() >> 80).ok()?;
         (self.0.get_version_num() == 7).then_some(Time::from_millis(millis))
     }
+
+    /// What the ids of calls that began at this time or later are greater than, and all others less. Ids are in the
+    /// order of their calls.
+    pub fn first_at(time: Time) -> CallId {
+        const MAX_MILLIS: u64 = (1 << 48) - 1;
+        let millis = u64::try_from(time.millis()).unwrap_or_default();
+        match millis > MAX_MILLIS {
+            true => CallId(Uuid::max()),
+            false => CallId(Uuid::from_u128(u128::from(millis) << 80)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -281,6 +292,15 @@ mod tests {
 
     use super::*;
     use crate::Stored;
+
+    #[test]
+    fn ids_of_calls_are_in_the_order_of_their_starts() {
+        let at = Time::from_millis;
+        let id = CallId::new("0198c0de-7a3b-7c4d-8e5f-001122334455".parse().unwrap());
+        let start = id.started_at().unwrap();
+        assert!(CallId::first_at(start) < id && id < CallId::first_at(at(start.millis() + 1)));
+        assert!(CallId::first_at(at(-1)) < id && id < CallId::first_at(at(i64::MAX)));
+    }
 
     proptest! {
         #[test]

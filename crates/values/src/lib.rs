@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+mod ascii;
 mod change;
 mod cidr;
 mod column;
@@ -46,6 +47,7 @@ mod vat_id;
 mod web_url;
 mod words;
 
+pub use ascii::push_number;
 pub use change::Change;
 pub use cidr::{Cidr, address_sort_key};
 pub use column::{Cell, Column, Kind, Param, Raw, Value};

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::{Currency, Invalid};
+use super::{Currency, Invalid, ascii};
 
 const NANO_DIGITS: u32 = 9;
 const NANOS: i64 = 1_000_000_000;
@@ -80,14 +80,25 @@ impl Money {
 
     /// The exact amount in major units: `12.50` EUR, `12` JPY, `0.0045` EUR.
     pub fn amount(self) -> String {
-        let magnitude = self.nanos.unsigned_abs();
-        let sign = if self.nanos < 0 { "-" } else { "" };
-        let whole = magnitude / NANOS.unsigned_abs();
-        let fraction = format!("{:09}", magnitude % NANOS.unsigned_abs());
-        let needed = fraction.trim_end_matches('0').len().max(self.currency.exponent() as usize);
-        match fraction.get(..needed) {
-            Some(shown) if needed > 0 => format!("{sign}{whole}.{shown}"),
-            _ => format!("{sign}{whole}"),
+        let mut text = Vec::new();
+        self.push_amount(&mut text);
+        String::from_utf8(text).unwrap_or_default()
+    }
+
+    /// Appends the exact amount.
+    pub fn push_amount(self, out: &mut Vec<u8>) {
+        let (magnitude, unit) = (self.nanos.unsigned_abs(), NANOS.unsigned_abs());
+        if self.nanos < 0 {
+            out.push(b'-');
+        }
+        ascii::push_magnitude(out, magnitude / unit);
+        let mut fraction = [b'0'; NANO_DIGITS as usize];
+        ascii::put_digits(&mut fraction, magnitude % unit);
+        let significant = fraction.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+        let needed = significant.max(self.currency.exponent() as usize);
+        if let Some(shown) = fraction.get(..needed).filter(|shown| !shown.is_empty()) {
+            out.push(b'.');
+            out.extend_from_slice(shown);
         }
     }
 

@@ -12,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
-use super::{Invalid, Time, scalar};
+use super::{Invalid, Time, ascii, scalar};
 
 const FIRST: Time = Time::from_millis(-62_167_219_200_000);
 const LAST: Time = Time::from_millis(253_402_300_799_999);
@@ -98,8 +98,9 @@ fn digits<const N: usize>(text: &str) -> Option<i16> {
     right.then(|| text.parse().ok()).flatten()
 }
 
-impl fmt::Display for Rfc3339 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Rfc3339 {
+    /// The text and its length.
+    fn ascii(self) -> ([u8; 24], usize) {
         let of_day = clamp_to_range(self.0).millis().rem_euclid(DAY_MS);
         let (seconds, fraction) = (of_day / 1000, of_day % 1000);
         let mut text = *b"0000-00-00T00:00:00.000Z";
@@ -109,11 +110,24 @@ impl fmt::Display for Rfc3339 {
         put_digits(&mut text[17..19], seconds % 60);
         if fraction > 0 {
             put_digits(&mut text[20..23], fraction);
-            write_ascii(f, &text)
+            (text, 24)
         } else {
             text[19] = b'Z';
-            write_ascii(f, &text[..20])
+            (text, 20)
         }
+    }
+
+    /// Appends the time as it is displayed.
+    pub fn push_to(self, out: &mut Vec<u8>) {
+        let (text, length) = self.ascii();
+        out.extend_from_slice(&text[..length]);
+    }
+}
+
+impl fmt::Display for Rfc3339 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (text, length) = self.ascii();
+        write_ascii(f, &text[..length])
     }
 }
 
@@ -125,12 +139,9 @@ fn put_date(text: &mut [u8], date: civil::Date) {
     put_digits(&mut text[8..10], date.day().into());
 }
 
-/// Fills `out` with the last digits of a number.
-fn put_digits(out: &mut [u8], mut number: i64) {
-    for digit in out.iter_mut().rev() {
-        *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
-        number /= 10;
-    }
+/// Fills `out` with the last digits of a number that is not negative.
+fn put_digits(out: &mut [u8], number: i64) {
+    ascii::put_digits(out, number.unsigned_abs());
 }
 
 fn write_ascii(f: &mut fmt::Formatter<'_>, text: &[u8]) -> fmt::Result {

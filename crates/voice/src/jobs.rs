@@ -12,6 +12,7 @@ pub fn kinds() -> Vec<JobKind<App>> {
         fx::FETCH => fx::fetch_job,
         decks::IMPORT => decks::import_job,
         decks::PULL_DUE => decks::pull_due_job,
+        decks::mail::POLL => decks::mail::poll_job,
         statements::RECONCILE => statements::reconcile_job,
         statements::PURGE_LINES => statements::purge_lines_job,
         price_notices::ANNOUNCE => price_notices::announce_job,

@@ -186,6 +186,25 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Sets when rate deck imports of an upstream are held: too many prefixes change, a rate rises too much, \
                     or destinations would be sold below cost. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("hold_policy.update").under(tags::UPSTREAMS),
+        get("/admin/upstreams/{id}/deck-mail", decks::mail::show_policy, "getDeckMailPolicy", "Get deck mail policy")
+            .about("Returns which mail brings rate decks of an upstream; 404 if none does. Open to the team (admin or \
+                    support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
+        put("/admin/upstreams/{id}/deck-mail", decks::mail::save_policy, "setDeckMailPolicy", "Set deck mail policy")
+            .about("Sets which mail brings rate decks of an upstream: its senders, its subject, and which attachments are \
+                    imported. Mail of other senders is never imported. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("deck_mail_policy.update").under(tags::UPSTREAMS),
+        delete("/admin/upstreams/{id}/deck-mail", decks::mail::delete_policy, "deleteDeckMailPolicy", "Delete deck mail policy")
+            .about("Stops the import of rate decks of an upstream by mail. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("deck_mail_policy.remove").under(tags::UPSTREAMS),
+        get("/admin/deck-mails", decks::mail::list, "listDeckMails", "List deck mails")
+            .about("Lists the mails that were read from the deck mailbox, newest first, with their imports or why they were \
+                    refused. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
+        get("/admin/deck-mailbox", decks::mail::show_mailbox, "getDeckMailbox", "Get deck mailbox")
+            .about("Returns whether rate decks can arrive by mail, when the mailbox was last read, and why it cannot be. \
+                    Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}/imports", decks::list, "listRateDeckImports", "List rate deck imports")
             .about("Lists the rate deck imports of an upstream without their errors, newest first. Open to the team \
                     (admin or support).")

@@ -25,6 +25,20 @@ test('the balance, what was spent and every movement are on one screen @phone @d
   await expect(page.getByText('was added to the balance')).toBeVisible();
 });
 
+test.describe('west of UTC', () => {
+  test.use({ timezoneId: 'America/Los_Angeles' });
+
+  test('a UTC day of a chart keeps its date', async ({ page, request }) => {
+    const { data } = await (await apiAs(request, people.live)).get('/account/balance/history');
+    await signInAs(page, people.live, '/billing');
+    const chart = page.getByRole('figure').filter({ hasText: 'Balance by day' });
+    await chart.getByRole('button', { name: 'Show as table' }).click();
+    const format = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+    await expect(chart.getByRole('rowheader').last()).toHaveText(format.format(new Date(data.at(-1).date)));
+    await expect(chart.getByRole('columnheader', { name: 'Day', exact: true })).toBeVisible();
+  });
+});
+
 test('the low-balance alert can be changed and is refused in words when it is wrong', async ({ page }) => {
   await signInAs(page, people.live, '/billing');
   await page.getByRole('button', { name: 'Change alert' }).click();

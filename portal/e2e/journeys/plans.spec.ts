@@ -1,5 +1,5 @@
 // Rate plans: their rules, what they make of prices, and who has them.
-import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
+import { apiAs, expect, expectAccessible, people, priceNotice, signInAs, test } from '../world';
 
 // A number that is not sold.
 test.use({ expectedErrors: [/status of 404/] });
@@ -76,6 +76,8 @@ test('a customer gets a dearer plan after its notice, or at once with a reason @
   await form.getByLabel('Rate plan', { exact: true }).selectOption('Retail');
   await form.getByRole('button', { name: 'Assign' }).click();
   await expect(form.getByText('A price rises, so customers need notice')).toBeVisible();
+  // The service names the moment in UTC; the form in the reader's zone, as everything else.
+  await expect(form.getByText(/^Must not be before \d+ \w+ \d{4}, [\d:]+, since/)).toBeVisible();
   await expectAccessible(page);
   await form.getByRole('button', { name: 'Use this moment' }).click();
   await form.getByRole('button', { name: 'Assign' }).click();
@@ -99,4 +101,21 @@ test('a customer gets a dearer plan after its notice, or at once with a reason @
   await expectAccessible(page);
   await page.goto(`/team/plans/${plan.id}`);
   await expect(page.getByRole('button', { name: 'Delete' })).toHaveAttribute('aria-disabled', 'true');
+});
+
+test('the team sees who was told of a change of prices, why, and whom it was mailed to @phone @dark', async ({ page, request }) => {
+  const notice = await priceNotice(await apiAs(request, people.admin), -7);
+  await signInAs(page, people.admin, '/team/price-notices');
+  const row = page.getByRole('region', { name: 'Price notices' }).getByRole('row', { name: /^Kanaal/ }).first();
+  await expect(row).toContainText('In force');
+  await page.goto(`/team/price-notices?customer=${notice.customer_id}`);
+  await expect(row).toContainText('In force');
+  await expectAccessible(page);
+  await row.getByRole('button', { name: 'Open' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Price notice' });
+  await expect(drawer).toContainText(`${notice.decreased} decreased`);
+  await expect(drawer).toContainText(notice.mailed_to[0] ?? 'Nobody');
+  await expectAccessible(page);
+  await drawer.getByRole('link', { name: 'Rate plan of the customer' }).click();
+  await expect(page.getByText('Benelux volume').first()).toBeVisible();
 });

@@ -1,6 +1,6 @@
-// Prices: of a number, of all prefixes, and how they changed.
+// Prices: of a number, of all prefixes, how they changed, and what was said of it.
 import { readFileSync } from 'node:fs';
-import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
+import { apiAs, expect, expectAccessible, people, priceNotice, signInAs, test } from '../world';
 
 // A number that is not sold.
 test.use({ expectedErrors: [/status of 404/] });
@@ -33,6 +33,34 @@ test('rates are filtered by name, prefix and country, and exported', async ({ pa
   const file = await download;
   expect(file.suggestedFilename()).toMatch(/^rates-.*\.csv$/);
   expect(readFileSync(await file.path(), 'utf8')).toContain('rate_per_minute');
+});
+
+test('a price notice shows each price, what it means for the calls, and its files @phone @dark', async ({ page, request }) => {
+  const { id } = await priceNotice(await apiAs(request, people.admin), -8);
+  await signInAs(page, people.live, '/rates/notices');
+  const first = page.getByRole('region', { name: 'Price notices' }).getByRole('row').nth(1);
+  await expect(first.getByRole('link', { name: 'Open' })).toHaveAttribute('href', `/rates/notices/${id}`);
+  await expectAccessible(page);
+  await first.getByRole('link', { name: 'Open' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: /^Price notice of \d/ })).toBeVisible();
+  const change = page.getByRole('region', { name: 'Changed rates' }).getByRole('row').nth(1);
+  await expect(change).toContainText('Decreased');
+  await expect(change).toContainText('Germany mobile');
+  await expect(page.getByRole('region', { name: 'What this means for your last 30 days' })).toContainText(/At the new prices\s*€/);
+  await expectAccessible(page);
+  for (const format of ['csv', 'xlsx']) {
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: `Download ${format.toUpperCase()}` }).click();
+    expect((await download).suggestedFilename()).toMatch(new RegExp(`^price-changes-[\\d-]+\\.${format}$`));
+  }
+});
+
+test('an account without price notices is told so, and an address of none leads nowhere', async ({ page }) => {
+  await signInAs(page, people.waiting, '/rates/notices');
+  await expect(page.getByText('No price notices yet')).toBeVisible();
+  await expectAccessible(page);
+  await page.goto(`/rates/notices/${crypto.randomUUID()}`);
+  await expect(page.getByRole('alert')).toContainText('not found');
 });
 
 test('two moments are compared in words and colour', async ({ page, request }) => {

@@ -1,4 +1,5 @@
 // What the team sees first: queues with their counts and ages, alarms, traffic and margin.
+import { switchOf, trunkOf } from '../switch';
 import { apiAs, expect, expectAccessible, people, signInAs, test } from '../world';
 
 test('queues show how much waits and for how long, and lead there @phone @dark', async ({ page, request }) => {
@@ -25,4 +26,17 @@ test('a new ticket is counted without a reload', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   await customer.post('/tickets', { subject: 'Is Sunday’s work still on?', body: 'We have a broadcast.', priority: 'normal' });
   await expect(tickets).toContainText(new RegExp(`answer\\s*${before + 1}`), { timeout: 40_000 });
+});
+
+test('an open circuit breaker is an alarm that leads to the routes', async ({ page, request, service }) => {
+  const admin = await apiAs(request, people.admin);
+  const { address } = await trunkOf(await apiAs(request, people.live));
+  for (let calls = 0; calls < 5; calls++) await switchOf(service).fail(address, '+31201234567');
+  await expect.poll(async () => (await admin.get('/admin/inbox')).open_breakers).toBeGreaterThan(0);
+  await signInAs(page, people.admin, '/team');
+  const alarms = page.getByRole('region', { name: 'Alarms' });
+  await expect(alarms.getByText(/circuit breakers? (is|are) open/)).toBeVisible();
+  await expectAccessible(page);
+  await alarms.locator('a[href="/team/routes"]').click();
+  await expect(page.getByRole('heading', { name: 'Routes', level: 1 })).toBeVisible();
 });

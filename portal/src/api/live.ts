@@ -17,7 +17,7 @@ const CONCERNS: [type: string, customer: string[], team: string[]][] = [
   ['quality.', ['/asr-acd', '/usage'], ['/admin/traffic']],
   ['export.', ['/cdrs/exports'], ['/admin/cdrs/exports']],
   ['vat.', ['/account/vat', '/account', '/me'], ['/admin/customers']],
-  ['rates.', ['/rates'], ['/admin/rates', '/admin/rate-plans', '/admin/customers/{id}/rate-plan']],
+  ['rates.', ['/rates', '/price-notices'], ['/admin/rates', '/admin/rate-plans', '/admin/customers/{id}/rate-plan', '/admin/price-notices']],
   ['route.', [], ['/admin/routes', '/admin/inbox']],
   ['kyb.', ['/me', '/compliance', '/account'], ['/admin/kyb', '/admin/beta', '/admin/onboarding', '/admin/inbox']],
   ['compliance.', ['/compliance', '/numbers/orders', '/me'], ['/admin/compliance', '/admin/inbox']],

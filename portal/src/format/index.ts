@@ -84,12 +84,17 @@ export function toDate(at: Moment): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
+/** A date without a time, such as an invoice's. It belongs to no zone. */
+export const isDate = (at: Moment): boolean => typeof at === 'string' && /^\d{4}-\d\d-\d\d$/.test(at);
+
+/** The last so many UTC days as dates, today last. */
+export const utcDays = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => new Date(Date.now() - (count - 1 - index) * 86_400_000).toISOString().slice(0, 10));
+
 function inZone(at: Moment, options: Intl.DateTimeFormatOptions): string {
   const date = toDate(at);
   if (!date) return NONE;
-  // A date without a time, such as an invoice's, belongs to no zone.
-  const plain = typeof at === 'string' && /^\d{4}-\d\d-\d\d$/.test(at);
-  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: plain || zone.utc ? 'UTC' : undefined }).format(date);
+  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: isDate(at) || zone.utc ? 'UTC' : undefined }).format(date);
 }
 
 const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', year: 'numeric' };
@@ -97,6 +102,8 @@ const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', 
 
 export const dateTime = (at: Moment) => inZone(at, { ...DAY, ...CLOCK, second: '2-digit' });
 export const day = (at: Moment) => inZone(at, DAY);
+/** A text of the service with the times in it (RFC 3339) as they are shown elsewhere. */
+export const readable = (text: string) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/g, (at) => (toDate(at) ? dateTime(at) : at));
 export const time = (at: Moment) => inZone(at, { ...CLOCK, second: '2-digit' });
 /** For the axes of charts, which have little room: `5 Nov`, or `Nov 2026` where years matter, and `14:00`. */
 export const shortDay = (at: Moment, years = false) => inZone(at, years ? { month: 'short', year: 'numeric' } : { day: 'numeric', month: 'short' });

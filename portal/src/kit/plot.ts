@@ -22,9 +22,9 @@ export function valueMarks(low: number, high: number, about: number): number[] {
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
-/** Round moments of the reader's zone or of UTC, at most this many. */
-export function timeMarks(from: number, to: number, most: number, utc: boolean): { at: number; text: string; day?: string }[] {
-  const step = STEPS.find(({ length }) => (to - from) / length <= Math.max(1, most)) ?? STEPS.at(-1);
+/** Round moments of the reader's zone or of UTC, at most this many; between days there are none. */
+export function timeMarks(from: number, to: number, most: number, utc: boolean, isDays: boolean): { at: number; text: string; day?: string }[] {
+  const step = STEPS.find(({ length, minutes }) => !(isDays && minutes) && (to - from) / length <= Math.max(1, most)) ?? STEPS.at(-1);
   const date = new Date(from);
   const [year, month, day] = utc ? [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()] : [date.getFullYear(), date.getMonth(), date.getDate()];
   const moment = (months: number, days: number, minutes: number) =>
@@ -40,7 +40,8 @@ export function timeMarks(from: number, to: number, most: number, utc: boolean):
     const at = nth(n);
     if (at > to) break;
     if (at < from || at === marks.at(-1)?.at) continue;
-    const date = shortDay(at, step?.months !== undefined);
+    // A date belongs to no zone, so it is named as it is.
+    const date = shortDay(utc ? new Date(at).toISOString().slice(0, 10) : at, step?.months !== undefined);
     marks.push(step?.minutes ? { at, text: clock(at), day: date === before ? undefined : date } : { at, text: date });
     before = date;
   }
@@ -48,9 +49,9 @@ export function timeMarks(from: number, to: number, most: number, utc: boolean):
 }
 
 /** From the first point to the last; bars stand on their point, so half of one is added at both ends. */
-export function ends(times: number[], isBars: boolean): { from: number; to: number; gap: number } {
+export function ends(times: number[], isBars: boolean, isDays: boolean): { from: number; to: number; gap: number } {
   const [first = 0, last = 0] = [times[0], times.at(-1)];
-  const gap = times.length > 1 ? Math.min(...times.slice(1).map((at, index) => at - (times[index] ?? 0))) : HOUR;
+  const gap = times.length > 1 ? Math.min(...times.slice(1).map((at, index) => at - (times[index] ?? 0))) : isDays ? DAY : HOUR;
   return isBars ? { from: first - gap / 2, to: last + gap / 2, gap } : { from: first, to: last > first ? last : first + MINUTE, gap };
 }
 

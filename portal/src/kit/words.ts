@@ -25,6 +25,7 @@ export const words = {
   noPoints: 'There is nothing to draw in this period.',
   dragToZoom: 'Drag over the chart to zoom in.',
   time: 'Time',
+  day: 'Day',
   secretOnce: 'This is shown only once. Copy it now and keep it in a safe place.',
   actions: 'Actions',
   notifications: 'What just happened',

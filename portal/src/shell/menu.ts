@@ -37,6 +37,7 @@ export const customerMenu: Entry[] = [
     label: 'Rates', href: '/rates', icon: Tags, items: [
       { label: 'Prices', href: '/rates' },
       { label: 'Changes', href: '/rates/changes' },
+      { label: 'Price notices', href: '/rates/notices' },
     ],
   },
   { label: 'Trunks', href: '/trunks', icon: Cable },
@@ -99,10 +100,11 @@ export const teamMenu: Entry[] = [
   { label: 'Reviews', href: '/team/reviews', icon: ClipboardCheck, count: (inbox) => inbox.kyb + inbox.intakes },
   {
     label: 'Network', href: '/team/upstreams', icon: Network, items: [
-      { label: 'Upstreams', href: '/team/upstreams', count: (inbox) => inbox.upstreams_down + inbox.failed_imports + inbox.held_imports },
+      { label: 'Upstreams', href: '/team/upstreams', count: (inbox) => inbox.upstreams_down + inbox.failed_imports + inbox.held_imports + inbox.deck_mails },
       { label: 'Rates', href: '/team/rates' },
       { label: 'Rate plans', href: '/team/plans' },
-      { label: 'Routes', href: '/team/routes' },
+      { label: 'Price notices', href: '/team/price-notices' },
+      { label: 'Routes', href: '/team/routes', count: (inbox) => inbox.open_breakers },
       { label: 'Routing policies', href: '/team/routes/policies' },
       { label: 'Number inventory', href: '/team/stock' },
       { label: 'Exchange rates', href: '/team/fx' },

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{audit_command, print_line};
+use super::{Subject, audit_command, print_line};
 use db::DbError;
 use identity::{bootstrap, mailed_links, users};
 use platform::app::{App, StartError};
@@ -34,8 +34,8 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
         .tx((app, request, hash), |conn, (app, request, hash)| {
             Box::pin(async move {
                 let created = bootstrap::create(conn, request, hash.clone()).await?;
-                if let Some(subject) = created {
-                    audit_command(conn, app, "admin.bootstrap", Some(subject)).await?;
+                if let Some((account, user)) = created {
+                    audit_command(conn, &app.keys, "admin.bootstrap", Subject::User(account, user)).await?;
                 }
                 Ok::<_, DbError>(created)
             })
@@ -62,7 +62,7 @@ pub async fn create_magic_link(settings: Settings, email: &str) -> Result<(), St
             Box::pin(async move {
                 let Some(user) = users::find_by_email(conn, email).await? else { return Ok(None) };
                 let link = mailed_links::issue_magic_link(conn, app, user.id).await?;
-                audit_command(conn, app, "session.link_issued", Some((user.account_id, user.id))).await?;
+                audit_command(conn, &app.keys, "session.link_issued", Subject::User(user.account_id, user.id)).await?;
                 Ok::<_, DbError>(Some(link))
             })
         })

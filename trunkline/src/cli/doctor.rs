@@ -1,5 +1,5 @@
 //! `trunkline doctor`: checks what the service depends on, one line each. It changes nothing but the file that it writes
-//! to the file store, which is deleted as an orphan.
+//! to the file store, which is deleted as an orphan. `trunkline ready` is one of its checks, for health checks.
 
 use std::process::Command;
 use std::time::Duration;
@@ -72,6 +72,17 @@ pub async fn doctor(settings: Settings) -> Result<(), StartError> {
         0 => Ok(()),
         1 => Err("1 check failed".into()),
         failures => Err(format!("{failures} checks failed").into()),
+    }
+}
+
+/// Succeeds if the service on this machine is ready.
+pub async fn ready(settings: &Settings) -> Result<(), StartError> {
+    match service(settings).await {
+        Good(text) => {
+            print_line(&text);
+            Ok(())
+        }
+        Doubtful(text) | Bad(text) => Err(text.into()),
     }
 }
 

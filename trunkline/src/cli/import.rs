@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{audit_command, print_line};
+use super::{Subject, audit_command, print_line};
 use api::problem::Code;
 use db::DbError;
 use platform::app::{App, StartError};
@@ -25,7 +25,7 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
     let days = db.tx((app, sheets), |conn, (app, sheets)| {
         Box::pin(async move {
             let days = fx::import(conn, sheets).await?;
-            audit_command(conn, app, "fx_rates.import", None).await?;
+            audit_command(conn, &app.keys, "fx_rates.import", Subject::Nobody).await?;
             Ok::<_, DbError>(days)
         })
     });
@@ -60,7 +60,7 @@ pub async fn import_rates(
     let queued = app.db.tx((app.clone(), import), |conn, (app, import)| {
         Box::pin(async move {
             decks::queue(conn, import).await?;
-            audit_command(conn, app, "deck.import", None).await
+            audit_command(conn, &app.keys, "deck.import", Subject::Nobody).await
         })
     });
     queued.await?;
@@ -115,7 +115,7 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
         totals.add(&serde_json::to_value(&answer)?, first);
     }
     let db = app.db.clone();
-    db.tx(app, |conn, app| Box::pin(audit_command(conn, app, "cdrs.import", None))).await?;
+    db.tx(app, |conn, app| Box::pin(audit_command(conn, &app.keys, "cdrs.import", Subject::Nobody))).await?;
     totals.finish()
 }
 

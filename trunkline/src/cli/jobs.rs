@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{audit_command, existing_database, print_line};
+use super::{Subject, audit_command, existing_database, print_line};
 use db::DbError;
 use platform::app::{App, StartError};
 use platform::config::Settings;
@@ -60,7 +60,7 @@ pub async fn rerun_jobs(settings: Settings, selection: JobSelection) -> Result<(
                 }
             };
             if count > 0 {
-                audit_command(conn, app, "jobs.rerun", None).await?;
+                audit_command(conn, &app.keys, "jobs.rerun", Subject::Nobody).await?;
             }
             Ok(count)
         })

@@ -2,27 +2,38 @@
 //!
 //! `serve` runs the service; `first_admin` is what it prints while there is no admin. `import` (`remote`: into a service
 //! elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead jobs, `switch` on the files
-//! of an edge, `demo` on an empty database, `doctor` on everything. `listen` reads events of a running service.
+//! of an edge, `demo` on an empty database, `doctor` on everything, `backup` and `migrate` on the database as a whole,
+//! `personal_data` on what is stored about a customer. `listen` reads events of a running service. `manual` describes the
+//! commands themselves; `notify` speaks to systemd.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
+mod backup;
 mod demo;
 mod doctor;
 mod first_admin;
 mod import;
 mod jobs;
 mod listen;
+mod manual;
+mod migrate;
+mod notify;
+mod personal_data;
 mod remote;
 mod secrets;
 mod switch;
 mod verify;
 
 pub use admin::{bootstrap, create_magic_link};
+pub use backup::{make_backup, restore_backup};
 pub use demo::demo;
-pub use doctor::doctor;
+pub use doctor::{doctor, ready};
 pub use import::{import_cdrs, import_fx, import_rates};
 pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
 pub use listen::{EventSource, listen, tail_events};
+pub use manual::{print_completions, write_manual};
+pub use migrate::{check_migrations, migrate, plan_migrations};
+pub use personal_data::{erase_customer, export_customer};
 pub use remote::Remote;
 pub use secrets::rotate_master_secret;
 pub use switch::{render_switch, sync_switch};
@@ -35,13 +46,15 @@ use serde_json::Map;
 use tracing_subscriber::EnvFilter;
 
 use api::openapi;
-use db::{Clock, Db, DbError, DbOptions};
+use db::{Clock, Db, DbError, DbOptions, MIGRATIONS};
 use identity::bootstrap as admin_bootstrap;
-use platform::app::{App, StartError, open_database};
+use platform::app::{StartError, open_database};
 use platform::audit::{self, Actor, Outcome};
 use platform::config::{LogFormat, Settings};
+use platform::crypto::keys::Keys;
 use platform::mail;
 use server::{routes, serve as service};
+use values::{AccountId, UserId};
 
 /// Prints the error of a failed command and its causes.
 pub fn print_error(error: &(dyn std::error::Error + 'static)) {
@@ -110,8 +123,10 @@ pub async fn serve(settings: Settings) -> Result<(), StartError> {
             print_line(&format!("  {line}"));
         }
     }
+    notify::tell_systemd(notify::READY);
     let signal = stop_signal().await?;
     tracing::info!("stopping");
+    notify::tell_systemd(notify::STOPPING);
     match signal {
         StopSignal::Terminate => running.stop().await,
         // Somebody waits for the prompt.
@@ -134,12 +149,6 @@ async fn stop_signal() -> std::io::Result<StopSignal> {
     }
 }
 
-pub async fn migrate(settings: Settings) -> Result<(), StartError> {
-    open_database(&settings, &Clock::system()).await?.migrate().await?;
-    print_line("The database is up to date.");
-    Ok(())
-}
-
 /// Writes a sample of every mail to a folder.
 pub fn preview_mail(settings: &Settings, folder: &Path) -> Result<(), StartError> {
     for path in mail::preview(settings, folder)? {
@@ -155,28 +164,50 @@ pub fn print_openapi() -> Result<(), StartError> {
 
 /// Opens a database that must exist already and be migrated.
 async fn existing_database(settings: &Settings) -> Result<Db, StartError> {
+    let db = database_as_it_is(settings).await?;
+    db.check_version().await?;
+    Ok(db)
+}
+
+/// Opens a database that must exist already. Migrations may be pending; it must not be newer than this binary.
+async fn database_as_it_is(settings: &Settings) -> Result<Db, StartError> {
     let options: DbOptions = settings.database_url().parse()?;
     if !options.may_exist() {
         return Err(format!("there is no database at {options:?}").into());
     }
     let db = open_database(settings, &Clock::system()).await?;
-    db.check_version().await?;
+    if db.pending_migrations().await?.len() == MIGRATIONS.len() {
+        return Err(format!("the database at {options:?} is empty: trunkline migrate creates its tables").into());
+    }
     Ok(db)
+}
+
+/// Whom a command was about.
+#[derive(Clone, Copy)]
+enum Subject {
+    Nobody,
+    Account(AccountId),
+    User(AccountId, UserId),
 }
 
 /// Writes the audit row of a command.
 async fn audit_command(
     conn: &mut db::Conn,
-    app: &App,
+    keys: &Keys,
     action: &'static str,
-    subject: Option<(values::AccountId, values::UserId)>,
+    subject: Subject,
 ) -> Result<(), DbError> {
     let mut meta = Map::new();
     meta.insert("by".into(), "console".into());
+    let (account_id, user_id) = match subject {
+        Subject::Nobody => (None, None),
+        Subject::Account(account) => (Some(account), None),
+        Subject::User(account, user) => (Some(account), Some(user)),
+    };
     let entry = audit::Entry {
         action,
-        account_id: subject.map(|(account, _)| account),
-        user_id: subject.map(|(_, user)| user),
+        account_id,
+        user_id,
         actor: Some(Actor::System),
         ip: None,
         user_agent: None,
@@ -184,5 +215,5 @@ async fn audit_command(
         reason: None,
         meta,
     };
-    audit::append(conn, &app.keys, &entry).await
+    audit::append(conn, keys, &entry).await
 }

@@ -231,7 +231,9 @@ both! {
         let cora = world.customer(CORA).await;
         let app = Authenticator::confirmed(&world, &cora, "/me/2fa").await;
         let waiting = world.tmp_token(CORA).await;
+        // From elsewhere, so it counts within a second.
         db.ddl("UPDATE users SET is_active = FALSE;").await;
+        world.advance(1).await;
         cora.get("/me").await.problem(401, "auth.token_invalid");
         world.refresh(&cora.refresh_token).await.problem(401, "auth.token_invalid");
         world.verify(&waiting, &app.fresh(&world).await).await.problem(401, "auth.token_invalid");

@@ -1,4 +1,4 @@
-//! The alerts and the dashboard in `deploy/`, with a real Prometheus that scrapes the service.
+//! The alerts, who gets them and the dashboard in `deploy/`, with a real Prometheus that scrapes the service.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -124,6 +124,22 @@ fn the_alerts_fire_when_they_should() {
         let done = done.expect("promtool is there: run make test");
         let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
         assert!(done.status.success(), "{arguments:?}\n{out}\n{err}");
+    }
+}
+
+#[test]
+fn critical_alerts_go_to_whoever_is_on_call() {
+    let config = root().join("deploy/prometheus/alertmanager.yml");
+    let amtool = |arguments: &[&str]| {
+        let done = Command::new("amtool").args(arguments).output().expect("amtool is there: run make test");
+        let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success(), "{arguments:?}\n{out}\n{err}");
+        out.trim().to_owned()
+    };
+    amtool(&["check-config", config.to_str().unwrap()]);
+    let file = format!("--config.file={}", config.display());
+    for (severity, receiver) in [("severity=critical", "on-call"), ("severity=warning", "team")] {
+        assert_eq!(amtool(&["config", "routes", "test", &file, severity]), receiver);
     }
 }
 

@@ -88,9 +88,12 @@ both! {
         let team = scene.world.minted(Role::Support).await;
         let nothing = json!({
             "tickets": 0, "kyb": 0, "intakes": 0, "waitlist": 0, "dunning": 0, "upstreams_down": 0, "open_breakers": 0,
-            "failed_imports": 0, "held_imports": 0, "dead_jobs": 0, "suspense": 0,
+            "failed_imports": 0, "held_imports": 0, "deck_mails": 0, "dead_jobs": 0, "suspense": 0,
+            "oldest": {"tickets": null, "kyb": null, "intakes": null, "waitlist": null, "dunning": null},
         });
         assert_eq!(team.get("/admin/inbox").await.ok(), nothing);
+        let ticket = scene.customer.post("/tickets", ticket_body()).await.expect(201);
+        scene.world.advance(60).await;
         scene.customer.post("/tickets", ticket_body()).await.expect(201);
         let line = cdr_line(&scene, "unsold", scene.now() - 1000, 60, json!({"called": "+4930123456"}));
         assert_eq!(send_cdrs(&scene, &ndjson(&[line])).await.ok()["suspended"], 1);
@@ -101,9 +104,12 @@ both! {
         scene.world.use_up(&scene.customer.account_id, 2000).await;
         scene.world.settle().await;
         let inbox = team.get("/admin/inbox").await.ok();
-        for (name, count) in [("tickets", 1), ("suspense", 1), ("failed_imports", 1), ("upstreams_down", 1), ("dunning", 1), ("kyb", 0)] {
+        for (name, count) in [("tickets", 2), ("suspense", 1), ("failed_imports", 1), ("upstreams_down", 1), ("dunning", 1), ("kyb", 0)] {
             assert_eq!(inbox[name], count, "{name} of {inbox}");
         }
+        let oldest = &inbox["oldest"];
+        assert_eq!((&oldest["tickets"], oldest["dunning"].is_string()), (&ticket["updated_at"], true), "{oldest}");
+        assert_eq!((&oldest["kyb"], &oldest["waitlist"]), (&json!(null), &json!(null)), "{oldest}");
         scene.customer.get("/admin/inbox").await.problem(403, "auth.forbidden");
         scene.end().await;
     }

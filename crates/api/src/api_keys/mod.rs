@@ -2,8 +2,9 @@
 //!
 //! A key is `tl_live_` (`tl_test_` with the sandbox provider), 43 characters of base62 from 32 random bytes, and a
 //! checksum of six, so that scanners recognise a leaked one and nobody looks up a mistyped one. It belongs to an account
-//! and does what its scopes say, whether or not its creator has a second factor or still signs in. Its row is read on
-//! every request, so a revoked key is refused at once on every node. `identity::api_keys` manages keys.
+//! and does what its scopes say, whether or not its creator has a second factor or still signs in. A revoked key is
+//! refused at once for changes and on the node that revoked it, and within a second for reads on other nodes
+//! (see `callers`). `identity::api_keys` manages keys.
 
 mod store;
 
@@ -107,6 +108,11 @@ impl KeyCaller {
         }
     }
 
+    /// Records that its last use was written.
+    pub fn set_touched(&mut self, now: Time) {
+        self.last_used_at = Some(now);
+    }
+
     /// Whether its last use is to be written again.
     pub fn is_touch_due(&self, now: Time) -> bool {
         self.last_used_at.is_none_or(|used| now.since(used) >= TOUCH_INTERVAL)
@@ -144,6 +150,7 @@ pub async fn authenticate(conn: &mut Conn, token: &str, ip: IpAddr) -> Result<Pr
         impersonator: None,
         // Whoever made the key had signed in a short time before.
         authenticated_at: now,
+        expires_at: row.expires_at,
         must_enroll: false,
         key: Some(KeyCaller { id: row.id, name: row.name, scopes: row.scopes.0, last_used_at: row.last_used_at }),
     })

@@ -169,6 +169,7 @@ pub async fn update(
     allowed_cidrs: &List<Cidr>,
     expires_at: Option<Time>,
 ) -> Result<bool, DbError> {
+    conn.forget_callers();
     let updated = conn
         .exec(
             sql!(
@@ -184,6 +185,7 @@ pub async fn update(
 /// Revokes a key; false when it was revoked before.
 pub async fn revoke(conn: &mut Conn, id: ApiKeyId) -> Result<bool, DbError> {
     let now = conn.now();
+    conn.forget_callers();
     let revoked = conn
         .exec(sql!("UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL"), params![id, now])
         .await?;
@@ -193,6 +195,7 @@ pub async fn revoke(conn: &mut Conn, id: ApiKeyId) -> Result<bool, DbError> {
 /// Revokes all keys that a user created, and returns how many.
 pub async fn revoke_of_user(conn: &mut Conn, user: UserId) -> Result<u64, DbError> {
     let now = conn.now();
+    conn.forget_callers();
     conn.exec(
         sql!("UPDATE api_keys SET revoked_at = $2 WHERE created_by = $1 AND revoked_at IS NULL"),
         params![user, now],

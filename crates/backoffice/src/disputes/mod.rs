@@ -13,3 +13,4 @@ mod types;
 
 pub use admin::{admin_show, list_all, resolve};
 pub use customer::{create, list, show};
+pub use store::erase;

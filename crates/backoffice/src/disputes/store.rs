@@ -135,3 +135,10 @@ pub async fn list(conn: &mut Conn, filter: &DisputeFilter) -> Result<Vec<Dispute
         }
     }
 }
+
+/// Removes what was written in the call disputes of an account.
+pub async fn erase(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE call_disputes SET reason = 'Erased', note = NULL WHERE account_id = $1"), params![account])
+        .await?;
+    Ok(())
+}

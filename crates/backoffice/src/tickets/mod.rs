@@ -14,5 +14,5 @@ mod types;
 
 pub use admin::{admin_reply, admin_show, list_all, resolve_with_message, update};
 pub use customer::{close, create, list, open, reply, show};
-pub use store::TicketId;
+pub use store::{TicketId, erase};
 pub use types::{Ticket, TicketCreate};

@@ -201,3 +201,21 @@ pub async fn list(conn: &mut Conn, filter: &TicketFilter) -> Result<Vec<TicketRo
         }
     }
 }
+
+/// Closes the tickets of an account and removes what was written in them.
+pub async fn erase(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE ticket_messages SET body = 'Erased'
+             WHERE ticket_id IN (SELECT id FROM tickets WHERE account_id = $1)"
+        ),
+        params![account],
+    )
+    .await?;
+    conn.exec(
+        sql!("UPDATE tickets SET subject = 'Erased', status = 'closed', updated_at = $2 WHERE account_id = $1"),
+        params![account, conn.now()],
+    )
+    .await?;
+    Ok(())
+}

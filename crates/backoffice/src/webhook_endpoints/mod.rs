@@ -31,4 +31,4 @@ pub use customer::{
 pub use deliver::{DELIVER, deliver_job};
 pub use publish::publish;
 pub use secret::reseal;
-pub use store::{purge_deleted, purge_deliveries};
+pub use store::{erase, purge_deleted, purge_deliveries};

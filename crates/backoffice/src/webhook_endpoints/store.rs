@@ -214,6 +214,16 @@ pub async fn disable(conn: &mut Conn, id: EndpointId, reason: DisabledReason) ->
     Ok(conn.exec(sql, params![id, reason, conn.now()]).await? == 1)
 }
 
+/// Deletes the endpoints of an account. They are purged with their deliveries.
+pub async fn erase(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    let sql = sql!(
+        "UPDATE webhook_endpoints SET deleted_at = $2, is_enabled = FALSE, description = NULL
+         WHERE account_id = $1 AND deleted_at IS NULL"
+    );
+    conn.exec(sql, params![account, conn.now()]).await?;
+    Ok(())
+}
+
 row! {
     /// The sealed secrets of an endpoint.
     #[derive(Clone)]

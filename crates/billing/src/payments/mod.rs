@@ -25,8 +25,8 @@ pub use apply::{CHARGED, POLL, apply_order, poll_job};
 pub use card_limit::{RETURN, purge as purge_cards, return_job};
 pub use charge::{ChargeOutcome, NewCharge, charge, claim_charge, find_charge, run_charge};
 pub use methods::{
-    create as create_method, delete as delete_method, find as find_method, list as list_methods, save as save_card,
-    update as update_method,
+    create as create_method, delete as delete_method, erase as erase_cards, find as find_method, list as list_methods,
+    save as save_card, update as update_method,
 };
 pub use refunds::{create as refund, list as list_payments, show as show_payment};
 pub use rules::{CHECKOUT_TTL, PaymentStatus, next_poll};

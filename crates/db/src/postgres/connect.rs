@@ -27,12 +27,54 @@ const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
 const TCP_TIMEOUT: Duration = Duration::from_secs(15);
 const KEEPALIVE_PROBES: u32 = 3;
 
-pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeRustlsConnect)> {
+/// The settings of a URL, and the file with the server's root certificates if it names one.
+fn parse(url: &str) -> Result<(Config, Option<String>)> {
     let Tls { url, root_certificate, has_ssl_mode } = split_tls(url)?;
     let mut config: Config = url.parse().map_err(|_| DbError::other("the PostgreSQL URL is malformed"))?;
     if !has_ssl_mode && !config.get_hosts().iter().all(is_local) {
         config.ssl_mode(SslMode::Require);
     }
+    Ok((config, root_certificate))
+}
+
+/// The same connection for programs of PostgreSQL, as environment variables. They verify the server as we do.
+pub(crate) fn program_environment(url: &str) -> Result<Vec<(&'static str, String)>> {
+    let (config, root_certificate) = parse(url)?;
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(folder) => folder.display().to_string(),
+    });
+    let (hosts, ports) = (joined(hosts), joined(config.get_ports().iter().map(u16::to_string)));
+    let password = config.get_password().map(|password| String::from_utf8(password.to_vec())).transpose();
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    let ssl_mode = match config.get_ssl_mode() {
+        SslMode::Disable => "disable",
+        SslMode::Prefer => "prefer",
+        _ => "verify-full",
+    };
+    let root = root_certificate.or_else(|| (ssl_mode == "verify-full").then(|| "system".to_owned()));
+    let variables = [
+        ("PGHOST", hosts),
+        ("PGHOSTADDR", joined(config.get_hostaddrs().iter().map(IpAddr::to_string))),
+        ("PGPORT", ports),
+        ("PGUSER", text(config.get_user())),
+        ("PGPASSWORD", password.map_err(DbError::other)?),
+        ("PGDATABASE", text(config.get_dbname().or(config.get_user()))),
+        ("PGOPTIONS", text(config.get_options())),
+        ("PGSSLMODE", text(Some(ssl_mode))),
+        ("PGSSLROOTCERT", root),
+    ];
+    Ok(variables.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+}
+
+/// As libpq writes lists; `None` if there is nothing.
+fn joined(items: impl Iterator<Item = String>) -> Option<String> {
+    let items: Vec<String> = items.collect();
+    (!items.is_empty()).then(|| items.join(","))
+}
+
+pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeRustlsConnect)> {
+    let (mut config, root_certificate) = parse(url)?;
     let limits = format!(
         "{} -c lock_timeout={} -c statement_timeout={} -c idle_in_transaction_session_timeout={}",
         config.get_options().unwrap_or_default(),
@@ -144,6 +186,28 @@ mod tests {
         }
         assert_eq!(mode("postgres://db.internal/t?sslmode=disable"), SslMode::Disable);
         assert_eq!(mode("postgres://db.internal/t?sslmode=prefer"), SslMode::Prefer);
+    }
+
+    #[test]
+    fn programs_of_postgresql_get_the_same_connection_and_verify_too() {
+        let environment = |url: &str| program_environment(url).unwrap();
+        let local = environment("postgres://ada:p%40ss@127.0.0.1:5433/voice");
+        let expected = [
+            ("PGHOST", "127.0.0.1"),
+            ("PGPORT", "5433"),
+            ("PGUSER", "ada"),
+            ("PGPASSWORD", "p@ss"),
+            ("PGDATABASE", "voice"),
+        ];
+        for (name, value) in expected {
+            assert!(local.contains(&(name, value.to_owned())), "{name} in {local:?}");
+        }
+        assert!(local.contains(&("PGSSLMODE", "prefer".to_owned())), "{local:?}");
+        let remote = environment("postgres://ada@db1,db2/voice?sslrootcert=/etc/ca.pem");
+        assert!(remote.contains(&("PGHOST", "db1,db2".to_owned())), "{remote:?}");
+        assert!(remote.contains(&("PGSSLMODE", "verify-full".to_owned())), "{remote:?}");
+        assert!(remote.contains(&("PGSSLROOTCERT", "/etc/ca.pem".to_owned())), "{remote:?}");
+        assert!(environment("postgres://db1/voice").contains(&("PGSSLROOTCERT", "system".to_owned())));
     }
 
     #[test]

@@ -12,13 +12,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use crate::PANICKED;
 use crate::conn::Conn;
 use crate::error::{DbError, Result};
 use crate::metrics::{Database, Metrics};
 use crate::options::DbOptions;
+use crate::signals::Signals;
 use crate::transaction::Transaction;
 
 /// A group accepts no more transactions after this long, since its first one waits for the commit.
@@ -40,13 +41,13 @@ impl Writer {
         conn: Conn,
         options: &DbOptions,
         metrics: &Arc<Metrics>,
-        jobs_due: &Arc<Notify>,
+        signals: &Arc<Signals>,
     ) -> Result<Writer> {
         let (queue, transactions) = mpsc::channel(options.queue);
-        let (group, metrics, jobs_due) = (options.group, Arc::clone(metrics), Arc::clone(jobs_due));
+        let (group, metrics, signals) = (options.group, Arc::clone(metrics), Arc::clone(signals));
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write(conn, transactions, group, &metrics.database, &jobs_due))
+            .spawn(move || write(conn, transactions, group, &metrics.database, &signals))
             .map_err(DbError::other)?;
         Ok(Writer { queue, wait: options.wait })
     }
@@ -88,7 +89,7 @@ fn write(
     mut transactions: mpsc::Receiver<Queued>,
     limit: usize,
     metrics: &Database,
-    jobs_due: &Notify,
+    signals: &Signals,
 ) {
     while let Some(first) = transactions.blocking_recv() {
         let mut group = Group { transactions: Vec::new(), rolled_back: 0, metrics };
@@ -103,7 +104,7 @@ fn write(
             // Fails if SQLite has already rolled back the transaction by itself.
             let _ = sql(&conn, "ROLLBACK");
         } else {
-            effects.for_each(|effect| effect.apply(jobs_due));
+            effects.for_each(|effect| effect.apply(signals));
             metrics.transactions.of("committed").inc_by(size - group.rolled_back);
             metrics.transactions.of("rolled_back").inc_by(group.rolled_back);
             metrics.group.observe(size as f64);

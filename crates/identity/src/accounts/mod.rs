@@ -9,8 +9,8 @@ mod types;
 
 pub use search_words::search_words;
 pub use store::{
-    Contact, Details, NewAccount, TaxStanding, assign_manager, contact, delete_new, find, insert, lock,
-    move_vat_status, set_contact, set_details, tax_standing,
+    Contact, Details, NewAccount, TaxStanding, assign_manager, contact, delete_new, erase, find, insert, is_erased,
+    lock, move_vat_status, set_contact, set_details, tax_standing,
 };
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
 

@@ -87,6 +87,31 @@ pub async fn assign_manager(conn: &mut Conn, id: AccountId, manager: Option<Uuid
     Ok(())
 }
 
+/// Where the contact of an erased account is: nowhere.
+const NO_MAIL: &str = "erased@no-mail.invalid";
+
+/// Whether [`erase`] was called before.
+pub async fn is_erased(conn: &mut Conn, id: AccountId) -> Result<bool, DbError> {
+    let sql = sql!("SELECT EXISTS (SELECT 1 FROM accounts WHERE id = $1 AND contact_email = $2)");
+    let (is_erased,) = conn.one(sql, params![id, NO_MAIL]).await?;
+    Ok(is_erased)
+}
+
+/// Removes names, addresses and contact of an account. Its country stays: it decided about VAT.
+pub async fn erase(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE accounts SET company_name = 'Erased customer', trading_name = NULL, postal_address = NULL,
+                 invoice_address = NULL, vat_id = NULL, contact_name = 'Erased contact', contact_email = $2,
+                 contact_phone = NULL, updated_at = $3
+             WHERE id = $1"
+        ),
+        params![id, NO_MAIL, conn.now()],
+    )
+    .await?;
+    index_search_words(conn, id).await
+}
+
 /// Deletes an account in the transaction that inserted it.
 pub async fn delete_new(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
     delete_search_words(conn, id).await?;

@@ -246,6 +246,18 @@ pub async fn delete_document(conn: &mut Conn, intake: IntakeId, id: IntakeDocume
 }
 
 /// False when there is no such document.
+/// Deletes the documents of an account; their files go with the next sweep. The intakes stay, without the reviewer's
+/// words.
+pub async fn erase_documents(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(
+        sql!("DELETE FROM intake_documents WHERE intake_id IN (SELECT id FROM intakes WHERE account_id = $1)"),
+        params![account],
+    )
+    .await?;
+    conn.exec(sql!("UPDATE intakes SET reviewer_note = NULL WHERE account_id = $1"), params![account]).await?;
+    Ok(())
+}
+
 pub async fn set_document_status(
     conn: &mut Conn,
     intake: IntakeId,

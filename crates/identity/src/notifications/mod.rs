@@ -10,7 +10,7 @@ mod store;
 
 pub use codes::*;
 pub use mailed::{preferences, send_mail, send_mail_with, set_preferences};
-pub use store::purge;
+pub use store::{erase, purge};
 
 use std::borrow::Cow;
 

@@ -144,3 +144,9 @@ pub async fn purge(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbE
     )
     .await
 }
+
+/// Deletes the notifications of an account.
+pub async fn erase(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM notifications WHERE account_id = $1"), params![account]).await?;
+    Ok(())
+}

@@ -19,6 +19,7 @@ row! {
 
 /// Inserts a passkey; false when the credential is registered already.
 pub async fn insert(conn: &mut Conn, passkey: &Passkey, sign_count: i64) -> Result<bool, DbError> {
+    conn.forget_callers();
     let inserted = insert!(
         conn,
         passkeys {
@@ -66,12 +67,14 @@ pub async fn credentials(conn: &mut Conn, user: UserId) -> Result<Vec<Vec<u8>>, 
 
 /// Deletes a passkey of a user and returns its name.
 pub async fn delete(conn: &mut Conn, user: UserId, id: PasskeyId) -> Result<Option<String>, DbError> {
+    conn.forget_callers();
     let found: Option<(String,)> =
         conn.opt(sql!("DELETE FROM passkeys WHERE id = $1 AND user_id = $2 RETURNING name"), params![id, user]).await?;
     Ok(found.map(|(name,)| name))
 }
 
 pub async fn delete_all(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    conn.forget_callers();
     conn.exec(sql!("DELETE FROM passkeys WHERE user_id = $1"), params![user]).await?;
     Ok(())
 }

@@ -44,7 +44,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Changes a key's name, networks or expiry; its scopes and its secret stay. Open to owners and technical users.")
             .who(Customer).account_role(Technical).limit(Limit::Writes).audit("api_key.update").recent_sign_in().under(tags::ACCOUNT),
         delete("/account/api-keys/{id}", api_keys::delete, "deleteApiKey", "Delete API key of the account")
-            .about("Revokes a key; every node refuses it from then on. Open to owners and technical users.")
+            .about("Revokes a key; every node refuses it within a second. Open to owners and technical users.")
             .who(Customer).account_role(Technical).limit(Limit::Writes).audit("api_key.remove").recent_sign_in().under(tags::ACCOUNT),
 
         get("/admin/customers/{id}/api-keys", api_keys::list_of_customer,
@@ -64,7 +64,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Changes a key's name, networks or expiry; its scopes and its secret stay. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("api_key.update").recent_sign_in().under(tags::ADMIN_ACCESS),
         delete("/admin/api-keys/{id}", api_keys::admin_delete, "deleteTeamApiKey", "Delete API key of the team")
-            .about("Revokes a key; every node refuses it from then on. Admins only.")
+            .about("Revokes a key; every node refuses it within a second. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("api_key.remove").recent_sign_in().under(tags::ADMIN_ACCESS),
     ]
 }

@@ -69,6 +69,7 @@ pub async fn touch_session(conn: &mut Conn, id: SessionId, ip: IpAddr) -> Result
 /// The user proved its identity again: for this token, and for its session with all tokens of it.
 pub async fn reauthenticate(conn: &mut Conn, jti: Uuid, session: Option<SessionId>) -> Result<(), DbError> {
     let now = conn.now();
+    conn.forget_callers();
     conn.exec(sql!("UPDATE access_tokens SET authenticated_at = $2 WHERE jti = $1"), params![jti, now]).await?;
     if let Some(session) = session {
         // In this order: a concurrent refresh commits first, and its token is updated too.
@@ -129,6 +130,7 @@ pub async fn end_session(conn: &mut Conn, id: SessionId) -> Result<bool, DbError
 }
 
 pub async fn revoke_access_of_session(conn: &mut Conn, id: SessionId) -> Result<(), DbError> {
+    conn.forget_callers();
     conn.exec(
         sql!("UPDATE access_tokens SET revoked_at = $2 WHERE session_id = $1 AND revoked_at IS NULL"),
         params![id, conn.now()],
@@ -140,6 +142,7 @@ pub async fn revoke_access_of_session(conn: &mut Conn, id: SessionId) -> Result<
 /// Ends all sessions of a user and revokes its access tokens, also those with which it impersonates.
 pub async fn end_all_sessions(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     let now = conn.now();
+    conn.forget_callers();
     conn.exec(sql!("UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"), params![user, now])
         .await?;
     conn.exec(
@@ -159,6 +162,7 @@ pub async fn end_all_sessions(conn: &mut Conn, user: UserId) -> Result<(), DbErr
 pub async fn end_other_sessions(conn: &mut Conn, caller: &Principal) -> Result<(), DbError> {
     let (user, now) = (caller.user_id, conn.now());
     let keep = caller.session_id.unwrap_or(SessionId::new(Uuid::nil()));
+    conn.forget_callers();
     conn.exec(
         sql!("UPDATE sessions SET ended_at = $3 WHERE user_id = $1 AND id <> $2 AND ended_at IS NULL"),
         params![user, keep, now],

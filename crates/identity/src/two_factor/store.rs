@@ -31,6 +31,7 @@ pub async fn save_seed(conn: &mut Conn, user: UserId, sealed: &[u8]) -> Result<b
 
 pub async fn confirm(conn: &mut Conn, user: UserId) -> Result<bool, DbError> {
     let now = conn.now();
+    conn.forget_callers();
     let confirmed = conn
         .exec(
             sql!("UPDATE two_factor_seeds SET confirmed_at = $2 WHERE user_id = $1 AND confirmed_at IS NULL"),
@@ -97,6 +98,7 @@ pub async fn drop_useless_recovery_codes(conn: &mut Conn, user: UserId) -> Resul
 
 /// Removes the authenticator app.
 pub async fn delete_seed(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    conn.forget_callers();
     conn.exec(sql!("DELETE FROM two_factor_seeds WHERE user_id = $1"), params![user]).await?;
     Ok(())
 }

@@ -94,6 +94,17 @@ async fn is_retired(conn: &mut Conn, mark: &[u8]) -> Result<bool, DbError> {
     Ok(retired)
 }
 
+/// Whether these keys open everything in the database. One that no node has used yet belongs to nobody.
+pub async fn is_opened_by(conn: &mut Conn, keys: &Keys) -> Result<bool, DbError> {
+    let sql = sql!("SELECT master_mark, previous_mark FROM installation WHERE id = 1");
+    let Some((current, previous)) = conn.opt::<(Vec<u8>, Option<Vec<u8>>)>(sql, params![]).await? else {
+        return Ok(true);
+    };
+    let given = [Some(keys.fingerprint()), keys.previous().map(|keys| keys.fingerprint())];
+    let is_given = |mark: &Vec<u8>| given.iter().flatten().any(|given| given.as_slice() == mark.as_slice());
+    Ok(is_given(&current) && previous.as_ref().is_none_or(is_given))
+}
+
 /// Whether two master secrets are in use.
 pub async fn is_rotating(conn: &mut Conn) -> Result<bool, DbError> {
     Ok(marks(conn).await?.1.is_some())

@@ -36,6 +36,11 @@ impl SettingsReader {
             switches: self.switch_secrets(is_good),
             clock: self.checked("TRUNKLINE_CLOCK_SECRET", EXPECTED, is_good),
             bootstrap: self.checked("TRUNKLINE_BOOTSTRAP_TOKEN", EXPECTED, is_good),
+            backup_passphrase: self.checked(
+                "TRUNKLINE_BACKUP_PASSPHRASE",
+                "at least 12 characters",
+                crate::crypto::secrets::is_passphrase,
+            ),
         }
     }
 

@@ -105,6 +105,9 @@ pub const GROUPS: &[Group] = &[
         settings: &[
             secret("TRUNKLINE_MAIL", value("file"), "`file` (the outbox folder), `smtp://user:password@host:port` or `smtps://…`. `smtp` demands STARTTLS, except on loopback; `?tls=opportunistic` uses it only if the server offers it, `?tls=required` always. A password is never sent unencrypted off loopback"),
             setting("TRUNKLINE_MAIL_FROM", value("Trunkline <no-reply@trunkline.invalid>"), "Sender of mail; see [Mail](operations.md#mail)"),
+            secret("TRUNKLINE_DECK_MAILBOX", NONE, "Mailbox that [rate decks arrive in](rates.md#decks-by-mail): `maildir:///path`, `imaps://user:password@host:port/folder` or `imap://…`, which demands STARTTLS except on loopback; `?tls=required` demands it there too"),
+            setting("TRUNKLINE_DECK_MAIL_MINUTES", value("5"), "How often that mailbox is read, 1 to 1440"),
+            setting("TRUNKLINE_DECK_MAIL_AUTHSERV", NONE, "Name (`authserv-id`) of the mail server whose `Authentication-Results` say whether a sender is genuine. Without it every mailed deck is held, unless its upstream trusts its senders"),
             setting("TRUNKLINE_SECURITY_CONTACT", described("the sender of mail"), "`mailto:` or `https://` address for reports of vulnerabilities, shown in `/.well-known/security.txt`"),
         ],
     },
@@ -233,6 +236,7 @@ pub const GROUPS: &[Group] = &[
             setting("TRUNKLINE_URL", NONE, "Origin of the API of [a service elsewhere](operations.md#a-service-elsewhere), for commands"),
             setting("TRUNKLINE_OPS_URL", NONE, "Origin of its operations port, for commands"),
             secret("TRUNKLINE_API_KEY", NONE, "API key for it"),
+            secret("TRUNKLINE_BACKUP_PASSPHRASE", described("asked for on a terminal"), "For `backup` and `restore`: seals and opens backups, at least 12 characters; see [backup.md](backup.md)"),
             setting("TRUNKLINE_SWITCH_TLS_CA", described("the system's authorities"), "For `switch` and `demo --live`: PEM file with the authorities that the operations port's certificate may be of"),
             setting("TRUNKLINE_SWITCH_TLS_CERT", NONE, "For the same commands: PEM file with the client certificate"),
             setting("TRUNKLINE_SWITCH_TLS_KEY", NONE, "PEM file with the private key of that certificate"),

@@ -7,6 +7,8 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::keys::Keys;
 use super::switches::{SwitchSecret, SwitchSecrets};
 use crate::durable::create_folder;
@@ -25,6 +27,8 @@ pub struct ConfiguredSecrets {
     pub switches: Vec<SwitchSecret>,
     pub clock: Option<String>,
     pub bootstrap: Option<String>,
+    /// What backups are sealed with.
+    pub backup_passphrase: Option<String>,
 }
 
 impl fmt::Debug for ConfiguredSecrets {
@@ -79,6 +83,82 @@ impl Secrets {
     }
 }
 
+/// The secrets that a backup holds, so that what it restores can be read, and tokens stay valid.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct SavedSecrets {
+    pub master: String,
+    /// Only while the master secret is rotated.
+    pub master_previous: Option<String>,
+    pub jwt: Option<String>,
+    pub switch: Option<String>,
+    pub bootstrap: Option<String>,
+}
+
+impl SavedSecrets {
+    /// The secrets of the settings and of the data folder. Unlike [`Secrets::load`] it generates none.
+    pub fn read(configured: &ConfiguredSecrets, data_dir: &Path) -> std::io::Result<SavedSecrets> {
+        let folder = data_dir.join("secrets");
+        let secret = |configured: &Option<String>, name: &str| match configured {
+            Some(secret) => Ok(Some(secret.clone())),
+            None => read_stored(&folder.join(name)),
+        };
+        let missing = || {
+            let text = format!("TRUNKLINE_MASTER_SECRET is not set, and {} has no master secret", folder.display());
+            std::io::Error::new(ErrorKind::NotFound, text)
+        };
+        Ok(SavedSecrets {
+            master: secret(&configured.master, "master")?.ok_or_else(missing)?,
+            master_previous: configured.master_previous.clone(),
+            jwt: secret(&configured.jwt, "jwt")?,
+            switch: secret(&configured.switch, "switch")?,
+            bootstrap: secret(&configured.bootstrap, "bootstrap")?,
+        })
+    }
+
+    pub fn keys(&self) -> Keys {
+        Keys::rotating(self.master.as_bytes(), self.master_previous.as_ref().map(String::as_bytes))
+    }
+
+    /// Writes those that the settings do not have to a new folder.
+    pub fn write(&self, configured: &ConfiguredSecrets, folder: &Path) -> std::io::Result<()> {
+        create_folder(folder)?;
+        let unset =
+            |configured: &Option<String>, secret: &Option<String>| secret.clone().filter(|_| configured.is_none());
+        let stored = [
+            ("master", unset(&configured.master, &Some(self.master.clone()))),
+            (PREVIOUS_MASTER, unset(&configured.master_previous, &self.master_previous)),
+            ("jwt", unset(&configured.jwt, &self.jwt)),
+            ("switch", unset(&configured.switch, &self.switch)),
+            ("bootstrap", unset(&configured.bootstrap, &self.bootstrap)),
+        ];
+        for (name, secret) in stored {
+            if let Some(secret) = secret {
+                let path = folder.join(name);
+                let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+                file.write_all(secret.as_bytes())?;
+                file.sync_all()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a passphrase is long enough to seal a backup with.
+pub fn is_passphrase(text: &str) -> bool {
+    text.chars().count() >= 12
+}
+
+/// Where a restore puts the previous master secret, for `TRUNKLINE_MASTER_SECRET_PREVIOUS_FILE` to name.
+pub const PREVIOUS_MASTER: &str = "master-previous";
+
+fn read_stored(path: &Path) -> std::io::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(secret) => Ok(Some(secret.trim().to_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(std::io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
 /// The secret in this file, generated now if there is none. Two processes that start at the same time use the same one.
 fn load_or_create(folder: &Path, name: &str) -> std::io::Result<String> {
     create_folder(folder)?;
@@ -119,6 +199,20 @@ mod tests {
         for entry in std::fs::read_dir(folder.path().join("secrets")).unwrap() {
             assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn saved_secrets_are_written_where_the_settings_have_none() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let missing = SavedSecrets::read(&ConfiguredSecrets::default(), folder.path()).err().unwrap();
+        assert!(missing.to_string().contains("has no master secret"), "{missing}");
+        let first = Secrets::load(&ConfiguredSecrets::default(), folder.path()).unwrap();
+        let saved = SavedSecrets::read(&ConfiguredSecrets::default(), folder.path()).unwrap();
+        let configured = ConfiguredSecrets { jwt: Some("of the settings".to_owned()), ..ConfiguredSecrets::default() };
+        saved.write(&configured, &other.path().join("secrets")).unwrap();
+        assert!(!other.path().join("secrets/jwt").exists());
+        let second = Secrets::load(&ConfiguredSecrets::default(), other.path()).unwrap();
+        assert_eq!((first.master, first.bootstrap), (second.master, second.bootstrap));
     }
 
     #[test]

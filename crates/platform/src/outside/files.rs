@@ -17,11 +17,13 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{error, fmt, fs, io};
 
+use aws_lc_rs::digest::{SHA256, digest};
 use bucket::Bucket;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use db::assert_no_connection_held;
 use folder::Folder;
+pub use folder::{Found, path_of as path_in_folder, walk as walk_folder};
 use futures_util::Stream;
 use futures_util::stream::BoxStream;
 pub use incoming::pieces;
@@ -44,6 +46,13 @@ pub struct ContentHash([u8; 32]);
 impl ContentHash {
     pub const fn new(bytes: [u8; 32]) -> ContentHash {
         ContentHash(bytes)
+    }
+
+    /// The hash of this content.
+    pub fn of(content: &[u8]) -> ContentHash {
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest(&SHA256, content).as_ref());
+        ContentHash(hash)
     }
 
     pub const fn bytes(&self) -> &[u8; 32] {

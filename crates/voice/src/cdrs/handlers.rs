@@ -1,16 +1,16 @@
 //! `/cdrs`: the CDRs of the caller's account, and each with its price.
 
+use super::items::CdrItems;
 use super::price_proof;
-use super::search::{self, CdrCursor};
+use super::search::{self, CdrCursor, CdrItem, TrunkName};
 use super::types::{CdrDetail, CdrFilters, CdrListItem};
 use super::write;
 use api::answer::Json;
 use api::checks::Checked;
 use api::context::ReadCtx;
 use api::input::Path;
-use api::page::{Listing, Page};
+use api::page::{Listing, WrittenPage};
 use api::problem::Problem;
-use identity::names::Names;
 use values::{CallId, Time};
 
 /// Maximum number of CDRs on a page.
@@ -30,14 +30,20 @@ pub fn to_page_cursor((at, id): CdrCursor) -> PageCursor {
 pub async fn list(
     mut ctx: ReadCtx,
     listing: Listing<Checked<CdrFilters>, PageCursor, MAX_PAGE_SIZE>,
-) -> Result<Page<CdrListItem>, Problem> {
+) -> Result<WrittenPage<CdrListItem>, Problem> {
     let filter = listing.filters.0.clone().filter(ctx.principal()?.account_id);
-    let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
-    let names = Names::of_trunks(&mut ctx, page.rows.iter().map(|row| row.trunk_id)).await?;
-    listing.page_with_next(page.rows, page.next.map(to_page_cursor), |row| CdrListItem {
-        trunk_name: names.get(row.trunk_id.uuid()),
-        cdr: row.into(),
-    })
+    let (after, limit) = (listing.after.map(from_page_cursor), listing.limit as usize);
+    let mut items = CdrItems::new(limit);
+    let next = if let Some(account) = search::newest_of(&filter, after, limit) {
+        search::each_newest(&mut ctx, account, listing.fetch(), |cdr, trunk_name| items.push(&cdr, trunk_name)).await?;
+        items.next()
+    } else {
+        let page = search::page(&mut ctx, &filter, after, limit).await?;
+        page.rows.iter().for_each(|row| items.push(&CdrItem::from(row), TrunkName::Unknown));
+        page.next
+    };
+    let text = items.finish(&mut ctx).await?;
+    listing.written_page(text, next.map(to_page_cursor))
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<CdrDetail>, Problem> {

@@ -11,7 +11,7 @@
 //! - `answered`: calls to be priced by other terms · `carried`: those that an upstream carried · `called`: what a
 //!   customer called in the last days
 //! - `ended`: the calls that webhook endpoints ask for
-//! - `handlers`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
+//! - `handlers`, `items`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
 //! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
 //!
 //! Reading costs the same however many CDRs there are: lists read a bounded number of rows along an index, sums are
@@ -26,6 +26,7 @@ mod ended;
 mod exports;
 mod handlers;
 mod import;
+mod items;
 mod partitions;
 mod price_proof;
 mod quotes;

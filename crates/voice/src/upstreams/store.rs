@@ -159,6 +159,8 @@ pub async fn delete(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM sheet_mappings WHERE upstream_id = $1"), params![id]).await?;
     conn.exec(sql!("DELETE FROM statement_mappings WHERE upstream_id = $1"), params![id]).await?;
     conn.exec(sql!("DELETE FROM hold_policies WHERE upstream_id = $1"), params![id]).await?;
+    conn.exec(sql!("DELETE FROM deck_mail_policies WHERE upstream_id = $1"), params![id]).await?;
+    conn.exec(sql!("UPDATE deck_mails SET upstream_id = NULL WHERE upstream_id = $1"), params![id]).await?;
     conn.exec(sql!("DELETE FROM upstreams WHERE id = $1"), params![id]).await?;
     Ok(())
 }

@@ -63,7 +63,7 @@ function target(one: Notification): string | undefined {
     case 'quality.low_asr': return '/usage';
     case 'allow_list.entry_removed': return `/trunks/${one.payload.trunk_id}`;
     case 'export.ready': return '/calls/exports';
-    case 'rates.changed': return `/rates/changes?${new URLSearchParams({ from: one.payload.from, to: one.payload.to })}`;
+    case 'rates.changed': return `/rates/notices/${one.payload.price_notice_id}`;
     case 'vat.valid':
     case 'vat.invalid': return '/settings/vat';
     case 'kyb.approved':

@@ -6,6 +6,7 @@ export const plan = {
   notice: 'Notice of increases',
   days: (n: number) => (n === 1 ? '1 day' : `${n} days`),
   noticeHint: 'or that of the plan, if it is longer',
+  notices: 'Price notices',
   change: 'Change rate plan',
   planned: (name: string) => `${name} is planned`,
   from: 'In force from',

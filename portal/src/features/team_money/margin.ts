@@ -40,7 +40,7 @@ export const top = (rows: Row[], by: Group, amount: (row: Row) => string) =>
     .map((row) => ({ label: row.name ?? words.margin.none[by], value: Math.max(0, about(row.margin)), text: amount(row), href: hrefOf(row, by) }));
 
 export const series = (rows: Row[]) => ({
-  times: rows.map((row) => `${row.key}T00:00:00Z`),
+  times: rows.map((row) => row.key ?? ''),
   series: [
     { label: words.margin.columns.charge, values: rows.map((row) => about(row.charge)) },
     { label: words.margin.columns.cost, values: rows.map((row) => about(row.cost)) },

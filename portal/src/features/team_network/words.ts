@@ -1,4 +1,5 @@
 import { hold, impact, mapping, preview } from './words_decks';
+import { mail } from './words_mail';
 import { fx, stock } from './words_numbers';
 import { policies } from './words_routing';
 import { statement, statementMapping, statements } from './words_statements';
@@ -271,6 +272,7 @@ export const words = {
   mapping,
   hold,
   impact,
+  mail,
   policies,
   statements,
   statement,

@@ -119,6 +119,7 @@ export const hold = {
     changed_prefixes: 'More prefixes change than the hold policy allows.',
     rate_increase: 'A rate rises by more than the hold policy allows.',
     below_cost: 'Destinations would fall below cost.',
+    unverified_sender: 'The deck was mailed, and nobody vouches for its sender.',
   },
   because: 'Held because',
   apply: 'Apply deck',

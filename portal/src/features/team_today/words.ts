@@ -55,6 +55,8 @@ export const words = {
     show: 'Show',
     upstreams: (n: number) => (n === 1 ? 'An upstream is down' : `${count(n)} upstreams are down`),
     upstreamsText: 'Calls go by the next route, or fail where there is none.',
+    breakers: (n: number) => (n === 1 ? 'A circuit breaker is open' : `${count(n)} circuit breakers are open`),
+    breakersText: 'Such a route is the last for its destination until a call gets through. Look up a number to see its routes.',
     failures: (n: number) => `${count(n)} ${n === 1 ? 'request' : 'requests'} failed on our side in the last hour`,
     failuresText: 'Responses of 500 and above.',
     slow: (ms: number) => `Responses are slow: 95th percentile ${count(Math.round(ms))} ms`,

@@ -49,13 +49,13 @@ export const acd = (of: Sums): number | null => (of.answered > 0 ? (of.minutes *
 
 export const everything = (answer: Answer): Series[] => (answer.other ? [...answer.series, answer.other] : answer.series);
 
-/** The starts of all intervals of a range, also of those without calls. */
+/** The starts of all intervals of a range, also of those without calls; UTC days as dates. */
 export function axis(interval: Schema<'Interval'>, isUtc: boolean, from: string, to: string): string[] {
   const end = to ? Date.parse(to) : Date.now();
   const starts: string[] = [];
   let at = startOf(interval, isUtc, new Date(from));
   while (at.getTime() < end && starts.length < 10_000) {
-    starts.push(at.toISOString());
+    starts.push(isUtc && interval === 'day' ? at.toISOString().slice(0, 10) : at.toISOString());
     at = interval === 'hour' ? new Date(at.getTime() + HOUR) : nextDay(isUtc, at);
   }
   return starts;

@@ -60,6 +60,15 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("PUT", "/admin/upstreams/{id}/hold-policy", |world| Box::pin(async move {
         Request { body: Some(json!({"changed_percent": 20, "increase_percent": 50, "below_cost": true})), ..of_upstream(world, "/hold-policy").await }
     })),
+    ("GET", "/admin/upstreams/{id}/deck-mail", |world| Box::pin(async move {
+        with_deck_mail(world).await
+    })),
+    ("PUT", "/admin/upstreams/{id}/deck-mail", |world| Box::pin(async move {
+        Request { body: Some(deck_mail()), ..of_upstream(world, "/deck-mail").await }
+    })),
+    ("DELETE", "/admin/upstreams/{id}/deck-mail", |world| Box::pin(async move {
+        with_deck_mail(world).await
+    })),
     ("PUT", "/admin/routing-policies", |world| Box::pin(async move {
         let rules = json!({"routing_policy": "balanced", "min_asr_pct": 30, "min_acd_seconds": 10, "max_pdd_ms": 8000, "min_attempts": 50});
         let policies = json!({"default": rules, "destinations": [{"prefix": "31", "rules": rules}]});
@@ -198,6 +207,17 @@ async fn of_statement(world: &World, rest: &str) -> Request {
     let accepted = admin.send(request.body(STATEMENT)).await.expect(202);
     world.settle().await;
     bodiless(admin, &format!("{path}/{}{rest}", accepted["id"].as_str().unwrap()))
+}
+
+fn deck_mail() -> Value {
+    json!({"senders": ["rates@carrier.example"], "subject_contains": "Rates", "file_types": ["xlsx"], "mode": "merge"})
+}
+
+/// A request about the deck mail policy of an upstream that has one.
+async fn with_deck_mail(world: &World) -> Request {
+    let request = of_upstream(world, "/deck-mail").await;
+    request.caller.call(Method::PUT, &request.path, Some(deck_mail())).await.ok();
+    request
 }
 
 fn sheet_mapping() -> Value {

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod hold;
+mod imap;
 mod killed;
+mod mail;
 mod pull;
 mod sheets;
 

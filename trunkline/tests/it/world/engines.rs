@@ -155,6 +155,17 @@ impl TestDb {
         }
     }
 
+    /// The URL of another database of the same engine, without any table. It goes away with this one, or with the folder.
+    pub async fn empty_beside(&self, folder: &Path) -> String {
+        match &self.place {
+            Place::Folder(_) => format!("sqlite://{}", folder.join("trunkline.db").display()),
+            Place::Server(name, server) => {
+                server.batch_execute(&format!("CREATE DATABASE {name}_beside")).await.unwrap();
+                postgres_url(&format!("{name}_beside"))
+            }
+        }
+    }
+
     /// Creates what only a test needs. The text is DDL for both engines, each statement ended by a semicolon.
     pub async fn ddl(&self, text: &str) {
         let text = if self.is_shared() { text.to_owned() } else { sqlite_ddl(text) };
@@ -205,7 +216,9 @@ impl TestDb {
     pub async fn run(self, test: impl AsyncFnOnce(&TestDb)) {
         let outcome = AssertUnwindSafe(test(&self)).catch_unwind().await;
         if let Place::Server(name, server) = &self.place {
-            server.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.unwrap();
+            for name in [name, &format!("{name}_beside")] {
+                server.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await.unwrap();
+            }
         }
         if let Err(panic) = outcome {
             resume_unwind(panic);

@@ -28,6 +28,11 @@ pub fn program(db: &TestDb, folder: &Path, settings: &[(&str, &str)], arguments:
         Some(path) => format!("sqlite://{path}"),
         None => db.url.clone(),
     };
+    program_at(&url, folder, settings, arguments)
+}
+
+/// The same on the database at this URL.
+pub fn program_at(url: &str, folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
     command.env_clear().args(arguments);
     command.env("TRUNKLINE_DATA_DIR", folder).env("TRUNKLINE_DATABASE_URL", url);
@@ -45,6 +50,11 @@ impl Process {
     /// Starts the service and waits until it says that it is up.
     pub fn serve(db: &TestDb, folder: &Path, settings: &[(&str, &str)]) -> Process {
         Process::started(program(db, folder, settings, &["serve"]), folder)
+    }
+
+    /// The same on the database at this URL.
+    pub fn serve_at(url: &str, folder: &Path, settings: &[(&str, &str)]) -> Process {
+        Process::started(program_at(url, folder, settings, &["serve"]), folder)
     }
 
     /// The same with a file store on a disk of its own, of this many MiB. It is mounted in a namespace of the process,
@@ -133,6 +143,12 @@ impl Process {
 
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Asks it to stop, with SIGTERM.
+    pub fn terminate(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     }
 
     /// Kills it with SIGKILL.

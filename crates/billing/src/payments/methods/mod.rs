@@ -6,7 +6,7 @@
 mod store;
 mod types;
 
-pub use store::{MethodRow, find, lock, provider_customer_of};
+pub use store::{MethodRow, erase, find, lock, provider_customer_of};
 
 use super::rules::Purpose;
 use super::topups::{new_payment, open_checkout};

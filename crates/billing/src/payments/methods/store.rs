@@ -150,6 +150,20 @@ pub async fn clear_from_auto_recharge(conn: &mut Conn, method: &MethodRow) -> Re
     Ok(())
 }
 
+/// Deletes the cards of an account and switches auto-recharge off.
+pub async fn erase(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE auto_recharges SET enabled = FALSE, payment_method_id = NULL, updated_at = $2
+             WHERE account_id = $1"
+        ),
+        params![account, conn.now()],
+    )
+    .await?;
+    conn.exec(sql!("DELETE FROM payment_methods WHERE account_id = $1"), params![account]).await?;
+    Ok(())
+}
+
 pub async fn delete(conn: &mut Conn, id: PaymentMethodId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM payment_methods WHERE id = $1"), params![id]).await?;
     Ok(())

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::fs::File;
 
@@ -70,8 +71,8 @@ impl Folder {
     }
 }
 
-/// Two levels of folders keep each folder small.
-fn path_of(root: &Path, hash: &ContentHash) -> PathBuf {
+/// Where the file is in the store's folder. Two levels of folders keep each folder small.
+pub fn path_of(root: &Path, hash: &ContentHash) -> PathBuf {
     let hex = hash.to_string();
     root.join(&hex[..2]).join(&hex[2..4]).join(hex)
 }
@@ -109,6 +110,41 @@ fn list_older(root: &Path, cutoff: Time, after: Option<ContentHash>, limit: usiz
         }
     }
     Ok(found)
+}
+
+/// A file of the store, as it is stored, sealed.
+pub struct Found {
+    pub hash: ContentHash,
+    /// When it was last stored.
+    pub stored_at: Time,
+    pub path: PathBuf,
+}
+
+/// Calls `visit` with every file of a store.
+pub fn walk(root: &Path, visit: &mut dyn FnMut(Found) -> io::Result<()>) -> io::Result<()> {
+    if !root.exists() {
+        return Ok(());
+    }
+    for outer in names(root, 2)? {
+        for inner in names(&root.join(&outer), 2)? {
+            let folder = root.join(&outer).join(&inner);
+            for name in names(&folder, 64)? {
+                let (path, Some(hash)) = (folder.join(&name), ContentHash::parse(&name)) else { continue };
+                match fs::metadata(&path) {
+                    Ok(about) => visit(Found { hash, stored_at: time_of(about.modified()?), path })?,
+                    // It was deleted since the folder was listed.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn time_of(time: SystemTime) -> Time {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// The names of this length in a folder, sorted.

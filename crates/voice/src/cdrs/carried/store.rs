@@ -1,6 +1,7 @@
-//! Reads CDRs of all accounts along their index by time and picks those of an upstream: an index of its own would make
+//! Reads CDRs of all accounts in their order and picks those of an upstream: an index of its own would make
 //! every CDR dearer to write, for something that is read once a month.
 
+use crate::cdrs::search::position;
 use crate::cdrs::terms::{CallStatus, Leg};
 use db::{Conn, DbError, params, row, sql};
 use values::{CallId, Currency, Time, UpstreamId};
@@ -31,21 +32,19 @@ pub type CarriedCursor = (Time, CallId);
 pub async fn carried_after(
     conn: &mut Conn,
     upstream: UpstreamId,
-    (at, id): CarriedCursor,
+    cursor: CarriedCursor,
     to: Time,
     scanned: i64,
 ) -> Result<(Vec<CarriedCall>, Option<CarriedCursor>), DbError> {
-    // The index over all accounts is on an expression; the plain conditions select the partitions.
+    // By the primary key, since ids are in the order of the calls; the times select the partitions.
     let mut rows: Vec<CarriedCall> = conn
         .all(
             sql!(
                 "SELECT ",
                 CarriedCall::COLS,
-                " FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND started_at + 0 >= $1
-                     AND (started_at + 0, id) > ($1, $2) AND started_at + 0 < $3
-                 ORDER BY started_at + 0, id LIMIT $4"
+                " FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND id > $2 AND id < $5 ORDER BY id LIMIT $4"
             ),
-            params![at, id, to, scanned],
+            params![cursor.0, position(cursor), to, scanned, CallId::first_at(to)],
         )
         .await?;
     let is_last = (rows.len() as i64) < scanned;

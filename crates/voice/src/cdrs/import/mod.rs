@@ -117,12 +117,10 @@ pub fn invalid_reason(problem: &Problem) -> String {
 /// Writes the CDRs and the suspended lines of a part; returns how many lines were newly suspended, too.
 async fn write(app: &App, work: Work) -> Result<(Written, usize), LedgerError> {
     let work = Arc::new(work);
-    // On PostgreSQL, try to copy all rows at once: another import rarely inserts the same calls at the same time.
-    if app.db.is_shared() {
-        match app.db.tx(Arc::clone(&work), |conn, work| Box::pin(write_in(conn, work, ImportMode::Copy))).await {
-            Err(LedgerError::Db(DbError::Unique(_))) => {}
-            outcome => return outcome,
-        }
+    // All rows at once: another import rarely inserts the same calls at the same time, and on SQLite never.
+    match app.db.tx(Arc::clone(&work), |conn, work| Box::pin(write_in(conn, work, ImportMode::Copy))).await {
+        Err(LedgerError::Db(DbError::Unique(_))) => {}
+        outcome => return outcome,
     }
     app.db.tx(work, |conn, work| Box::pin(write_in(conn, work, ImportMode::SkipConflicts))).await
 }

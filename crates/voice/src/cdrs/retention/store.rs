@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::cdrs::search::position;
 use db::{Conn, DbError, insert, params, sql};
 use values::{CallId, Time};
 
@@ -29,37 +30,29 @@ pub async fn save_progress(conn: &mut Conn, (at, id): CdrCursor) -> Result<(), D
 /// The cursor `count` CDRs after this one, if there are as many before a time.
 pub async fn cursor_after(
     conn: &mut Conn,
-    (at, id): CdrCursor,
+    cursor: CdrCursor,
     before: Time,
     count: i64,
 ) -> Result<Option<CdrCursor>, DbError> {
-    // The index over all accounts is on an expression; the plain conditions select the partitions.
+    // By the primary key, since ids are in the order of the calls; the times select the partitions.
     conn.opt(
         sql!(
-            "SELECT started_at, id FROM cdrs
-             WHERE started_at >= $1 AND started_at < $3 AND started_at + 0 >= $1 AND (started_at + 0, id) > ($1, $2)
-               AND started_at + 0 < $3
-             ORDER BY started_at + 0, id LIMIT 1 OFFSET $4"
+            "SELECT started_at, id FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND id > $2 AND id < $5
+             ORDER BY id LIMIT 1 OFFSET $4"
         ),
-        params![at, id, before, count - 1],
+        params![cursor.0, position(cursor), before, count - 1, CallId::first_at(before)],
     )
     .await
 }
 
 /// Replaces the numbers of the CDRs after one cursor, up to another.
-pub async fn anonymise(
-    conn: &mut Conn,
-    (after, after_id): CdrCursor,
-    (until, until_id): CdrCursor,
-    replacement: &str,
-) -> Result<(), DbError> {
+pub async fn anonymise(conn: &mut Conn, after: CdrCursor, until: CdrCursor, replacement: &str) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE cdrs SET calling = $5, called = $5
-             WHERE started_at >= $1 AND started_at <= $3 AND started_at + 0 >= $1 AND (started_at + 0, id) > ($1, $2)
-               AND started_at + 0 <= $3 AND (started_at + 0, id) <= ($3, $4)"
+             WHERE started_at >= $1 AND started_at <= $3 AND id > $2 AND id <= $4"
         ),
-        params![after, after_id, until, until_id, replacement],
+        params![after.0, position(after), until.0, position(until), replacement],
     )
     .await?;
     Ok(())

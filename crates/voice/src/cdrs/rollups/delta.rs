@@ -12,6 +12,12 @@ pub struct RollupDelta {
     pub cost: i64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    Plus,
+    Minus,
+}
+
 impl RollupDelta {
     /// What a new CDR adds.
     pub fn of(cdr: &CdrRow) -> RollupDelta {
@@ -38,7 +44,15 @@ impl RollupDelta {
 
     /// What takes a CDR out again.
     pub fn without(cdr: &CdrRow) -> RollupDelta {
-        let RollupDelta { attempts, answered, seconds, charge, cost } = RollupDelta::of(cdr);
+        RollupDelta::of(cdr).signed(Sign::Minus)
+    }
+
+    /// The same, or what takes it out again.
+    pub fn signed(self, sign: Sign) -> RollupDelta {
+        if sign == Sign::Plus {
+            return self;
+        }
+        let RollupDelta { attempts, answered, seconds, charge, cost } = self;
         RollupDelta { attempts: -attempts, answered: -answered, seconds: -seconds, charge: -charge, cost: -cost }
     }
 

@@ -9,8 +9,8 @@ mod delta;
 mod store;
 mod types;
 
-pub use delta::{ChargeDelta, RollupDelta};
-pub use store::{Charge, add_to_charges, add_to_days, add_to_hours};
+pub use delta::{ChargeDelta, RollupDelta, Sign};
+pub use store::{Charge, DestinationCharges, DestinationDays, TrunkHours, add_to_charges, add_to_days, add_to_hours};
 
 use crate::concurrency::{day_of, hour_of};
 use api::answer::Json;

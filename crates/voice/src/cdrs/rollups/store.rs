@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::delta::{ChargeDelta, RollupDelta};
-use db::{Conn, DbError, insert, params, row, sql};
+use db::{Conn, DbError, Statement, params, row, sql};
 use values::{AccountId, TrunkId};
 
 row! {
@@ -81,42 +81,61 @@ pub async fn list_charges(
     .await
 }
 
-/// Adds to the rollups per UTC day and destination.
-pub async fn add_to_days(
-    conn: &mut Conn,
-    account: AccountId,
-    destinations: &BTreeMap<(i64, String, String), RollupDelta>,
-) -> Result<(), DbError> {
-    for ((day, country, destination_name), delta) in destinations {
-        insert!(conn, cdr_days { account_id: account, day: *day, country, destination_name, attempts: delta.attempts, answered: delta.answered, seconds: delta.seconds, charge: delta.charge, cost: delta.cost }, "ON CONFLICT (account_id, day, country, destination_name) DO UPDATE SET attempts = cdr_days.attempts + excluded.attempts, answered = cdr_days.answered + excluded.answered, seconds = cdr_days.seconds + excluded.seconds, charge = cdr_days.charge + excluded.charge, cost = cdr_days.cost + excluded.cost")
-        .await?;
-    }
-    Ok(())
+/// By day, country and destination.
+pub type DestinationDays = BTreeMap<(i64, String, String), RollupDelta>;
+/// By country and destination.
+pub type DestinationCharges = BTreeMap<(String, String), ChargeDelta>;
+/// By hour and trunk.
+pub type TrunkHours = BTreeMap<(i64, TrunkId), RollupDelta>;
+
+/// What adds to the rollups per UTC day and destination, in the order of their keys, which is that of the locks.
+pub fn add_to_days(account: AccountId, days: &DestinationDays) -> impl Iterator<Item = Statement> {
+    let sql = sql!(
+        "INSERT INTO cdr_days
+             (account_id, day, country, destination_name, attempts, answered, seconds, charge, cost)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT (account_id, day, country, destination_name) DO UPDATE SET
+             attempts = cdr_days.attempts + excluded.attempts,
+             answered = cdr_days.answered + excluded.answered,
+             seconds = cdr_days.seconds + excluded.seconds,
+             charge = cdr_days.charge + excluded.charge,
+             cost = cdr_days.cost + excluded.cost"
+    );
+    days.iter().map(move |((day, country, name), delta)| {
+        let RollupDelta { attempts, answered, seconds, charge, cost } = *delta;
+        Statement::new(sql, params![account, *day, country, name, attempts, answered, seconds, charge, cost])
+    })
 }
 
-/// Adds to the charges of a UTC day, by destination.
-pub async fn add_to_charges(
-    conn: &mut Conn,
-    account: AccountId,
-    day: i64,
-    charges: &BTreeMap<(String, String), ChargeDelta>,
-) -> Result<(), DbError> {
-    for ((country, destination_name), delta) in charges {
-        insert!(conn, cdr_charges { account_id: account, day, country, destination_name, calls: delta.calls, billed_seconds: delta.billed_seconds, charge: delta.charge }, "ON CONFLICT (account_id, day, country, destination_name) DO UPDATE SET calls = cdr_charges.calls + excluded.calls, billed_seconds = cdr_charges.billed_seconds + excluded.billed_seconds, charge = cdr_charges.charge + excluded.charge")
-        .await?;
-    }
-    Ok(())
+/// What adds to the charges of a UTC day, by destination.
+pub fn add_to_charges(account: AccountId, day: i64, charges: &DestinationCharges) -> impl Iterator<Item = Statement> {
+    let sql = sql!(
+        "INSERT INTO cdr_charges (account_id, day, country, destination_name, calls, billed_seconds, charge)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (account_id, day, country, destination_name) DO UPDATE SET
+             calls = cdr_charges.calls + excluded.calls,
+             billed_seconds = cdr_charges.billed_seconds + excluded.billed_seconds,
+             charge = cdr_charges.charge + excluded.charge"
+    );
+    charges.iter().map(move |((country, name), delta)| {
+        let ChargeDelta { calls, billed_seconds, charge } = *delta;
+        Statement::new(sql, params![account, day, country, name, calls, billed_seconds, charge])
+    })
 }
 
-/// Adds to the rollups per hour and trunk.
-pub async fn add_to_hours(
-    conn: &mut Conn,
-    account: AccountId,
-    hours: &BTreeMap<(i64, TrunkId), RollupDelta>,
-) -> Result<(), DbError> {
-    for ((hour, trunk), delta) in hours {
-        insert!(conn, cdr_hours { account_id: account, hour: *hour, trunk_id: *trunk, attempts: delta.attempts, answered: delta.answered, seconds: delta.seconds, charge: delta.charge }, "ON CONFLICT (account_id, hour, trunk_id) DO UPDATE SET attempts = cdr_hours.attempts + excluded.attempts, answered = cdr_hours.answered + excluded.answered, seconds = cdr_hours.seconds + excluded.seconds, charge = cdr_hours.charge + excluded.charge")
-        .await?;
-    }
-    Ok(())
+/// What adds to the rollups per hour and trunk.
+pub fn add_to_hours(account: AccountId, hours: &TrunkHours) -> impl Iterator<Item = Statement> {
+    let sql = sql!(
+        "INSERT INTO cdr_hours (account_id, hour, trunk_id, attempts, answered, seconds, charge)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (account_id, hour, trunk_id) DO UPDATE SET
+             attempts = cdr_hours.attempts + excluded.attempts,
+             answered = cdr_hours.answered + excluded.answered,
+             seconds = cdr_hours.seconds + excluded.seconds,
+             charge = cdr_hours.charge + excluded.charge"
+    );
+    hours.iter().map(move |((hour, trunk), delta)| {
+        let RollupDelta { attempts, answered, seconds, charge, .. } = *delta;
+        Statement::new(sql, params![account, *hour, *trunk, attempts, answered, seconds, charge])
+    })
 }

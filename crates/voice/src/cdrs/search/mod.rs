@@ -7,7 +7,7 @@
 
 mod store;
 
-pub use store::{CdrListRow, list_all_ascending, list_ascending};
+pub use store::{CdrItem, CdrListRow, TrunkName, each_newest, list_all_ascending, list_ascending};
 
 use uuid::Uuid;
 
@@ -23,6 +23,12 @@ pub const END_OF_TIME: Time = Time::from_millis(i64::MAX);
 
 /// Start time and id of a CDR.
 pub type CdrCursor = (Time, CallId);
+
+/// Where a cursor lies among the ids of all CDRs, which are in the order of the calls. A cursor without an id lies before
+/// all calls of its time.
+pub fn position((at, id): CdrCursor) -> CallId {
+    if id.uuid().is_nil() { CallId::first_at(at) } else { id }
+}
 
 /// Which CDRs to return.
 #[derive(Clone, Debug)]
@@ -95,9 +101,7 @@ pub async fn page(
     }
     let scan = scan_by_time(conn, filter).await?;
     if !has_more_filters(filter, scan) {
-        if let (Scan::Account(account), None, false) = (scan, after, filter.has_range())
-            && fetch <= store::MAX_NEWEST
-        {
+        if let Some(account) = newest_of(filter, after, limit) {
             return Ok(cut(store::list_newest(conn, account, fetch).await?, limit));
         }
         return Ok(cut(store::list(conn, &scan, filter, cursor, fetch, fetch).await?, limit));
@@ -108,9 +112,17 @@ pub async fn page(
     }
     // CDRs that arrive between the two statements move the last cursor up; no row may be returned twice.
     let returned = rows.last().map(cursor_of);
-    let last = store::last_scanned(conn, &scan, filter.from, cursor, MAX_SCANNED).await?;
+    let last = store::last_scanned(conn, &scan, filter, cursor, MAX_SCANNED).await?;
     let next = last.map(|last| returned.map_or(last, |returned| returned.min(last)));
     Ok(CdrPage { rows, next })
+}
+
+/// The account whose newest CDRs, without any other condition, are the page; none if it is another page.
+pub fn newest_of(filter: &CdrFilter, after: Option<CdrCursor>, limit: usize) -> Option<AccountId> {
+    let account = filter.account.filter(|_| filter.trunk.is_none() && filter.call_id.is_none())?;
+    let is_newest = after.is_none() && !filter.has_range() && !has_more_filters(filter, Scan::Account(account));
+    let is_short = i64::try_from(limit).is_ok_and(|limit| limit < store::MAX_NEWEST);
+    (is_newest && is_short).then_some(account)
 }
 
 /// A page of these rows, the last of which may be one too many.

@@ -4,10 +4,11 @@
 
 use std::cmp::Reverse;
 
-use super::{CdrCursor, CdrFilter, Scan};
+use super::{CdrCursor, CdrFilter, Scan, position};
 use crate::cdrs::terms::{CallStatus, HungUpBy, Leg};
-use db::{Conn, DbError, Param, Value, params, row, sql};
-use values::{AccountId, CallId, Country, Currency, Time, TrunkId, UpstreamId};
+use db::{Conn, DbError, Param, Row, Value, params, pg_sql, row, sql};
+use identity::balance::CURRENCY;
+use values::{AccountId, CallId, Country, Currency, Money, Time, TrunkId, UpstreamId};
 
 row! {
     /// A CDR as listed and exported.
@@ -35,11 +36,120 @@ row! {
     }
 }
 
-/// How many of an account's newest CDRs [`list_newest`] can return.
+/// A CDR of a customer's list, as it stands in its row: the texts are those of the row.
+pub struct CdrItem<'r> {
+    pub id: CallId,
+    pub call_id: &'r str,
+    pub leg: &'r str,
+    pub started_at: Time,
+    pub answered_at: Option<Time>,
+    pub ended_at: Option<Time>,
+    pub duration_seconds: i64,
+    pub calling: &'r str,
+    pub called: &'r str,
+    pub country: Option<&'r str>,
+    pub destination_name: Option<&'r str>,
+    pub status: &'r str,
+    pub charge: Money,
+    pub trunk_id: TrunkId,
+}
+
+impl<'r> CdrItem<'r> {
+    /// Reads the columns of [`each_newest`].
+    fn from_row(row: &'r Row<'_>) -> Result<CdrItem<'r>, DbError> {
+        let text = |index| row.text(index).map(Option::unwrap_or_default);
+        let currency = match text(13)? {
+            code if code == CURRENCY.code() => CURRENCY,
+            _ => row.get(13)?,
+        };
+        Ok(CdrItem {
+            id: row.get(0)?,
+            call_id: text(1)?,
+            leg: text(2)?,
+            started_at: row.get(3)?,
+            answered_at: row.get(4)?,
+            ended_at: row.get(5)?,
+            duration_seconds: row.get(6)?,
+            calling: text(7)?,
+            called: text(8)?,
+            country: row.text(9)?,
+            destination_name: row.text(10)?,
+            status: text(11)?,
+            charge: Money::from_nanos(row.get(12)?, currency),
+            trunk_id: row.get(14)?,
+        })
+    }
+}
+
+impl<'r> From<&'r CdrListRow> for CdrItem<'r> {
+    fn from(row: &'r CdrListRow) -> Self {
+        CdrItem {
+            id: row.id,
+            call_id: &row.call_id,
+            leg: row.leg.as_str(),
+            started_at: row.started_at,
+            answered_at: row.answered_at,
+            ended_at: row.ended_at,
+            duration_seconds: row.duration_seconds,
+            calling: &row.calling,
+            called: &row.called,
+            country: row.country.map(Country::code),
+            destination_name: row.destination_name.as_deref(),
+            status: row.status.as_str(),
+            charge: Money::from_nanos(row.charge, row.currency),
+            trunk_id: row.trunk_id,
+        }
+    }
+}
+
+/// The name of an item's trunk, if the statement looked it up.
+pub enum TrunkName<'r> {
+    Found(Option<&'r str>),
+    Unknown,
+}
+
+/// Visits an account's newest CDRs, the most frequent query, in their order. On PostgreSQL one round trip also finds the
+/// names of their trunks; on SQLite a join would look every row's trunk up.
+pub async fn each_newest(
+    conn: &mut Conn,
+    account: AccountId,
+    limit: i64,
+    mut visit: impl FnMut(CdrItem<'_>, TrunkName<'_>) + Send,
+) -> Result<(), DbError> {
+    if conn.is_in_process() {
+        let text = sql!(
+            "SELECT id, call_id, leg, started_at, answered_at, ended_at, duration_seconds, calling, called, country,
+                    destination_name, status, charge, currency, trunk_id
+             FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT $2"
+        );
+        return conn
+            .each_row(text, params![account, limit], |row| {
+                visit(CdrItem::from_row(&row)?, TrunkName::Unknown);
+                Ok(())
+            })
+            .await;
+    }
+    // Without a range and with a literal limit, PostgreSQL keeps one plan for all parameters and saves itself planning,
+    // which takes longer than reading.
+    let text = pg_sql!(
+        "SELECT cdr.id, cdr.call_id, cdr.leg, cdr.started_at, cdr.answered_at, cdr.ended_at, cdr.duration_seconds,
+                cdr.calling, cdr.called, cdr.country, cdr.destination_name, cdr.status, cdr.charge, cdr.currency,
+                cdr.trunk_id, trunk.name
+         FROM (SELECT * FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS cdr
+         LEFT JOIN trunks AS trunk ON trunk.id = cdr.trunk_id
+         ORDER BY cdr.started_at DESC, cdr.id DESC LIMIT $2"
+    );
+    conn.each_row(text, params![account, limit], |row| {
+        visit(CdrItem::from_row(&row)?, TrunkName::Found(row.text(15)?));
+        Ok(())
+    })
+    .await
+}
+
+/// How many of an account's newest CDRs [`list_newest`] and [`each_newest`] can return.
 pub const MAX_NEWEST: i64 = 201;
 
-/// An account's newest CDRs, the most frequent query. Without a range and with a literal limit, PostgreSQL keeps one
-/// plan for all parameters and saves itself planning, which takes longer than reading.
+/// An account's newest CDRs, by a plan that PostgreSQL keeps.
 pub async fn list_newest(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<CdrListRow>, DbError> {
     let mut rows: Vec<CdrListRow> = conn
         .all(
@@ -66,14 +176,12 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<CdrListRow>, DbError> {
     let text = match scan {
-        // The index over all accounts is on an expression, so that the planner does not take it for one account; the
-        // plain conditions select the partitions.
+        // By the primary key, since ids are in the order of the calls; the times select the partitions.
         Scan::AllAccounts => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND started_at + 0 >= $1
-                      AND started_at + 0 <= $2 AND (started_at + 0, id) < ($2, $3)
-                    ORDER BY started_at + 0 DESC, id DESC LIMIT $4) AS scanned
+            " FROM (SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND id > $13 AND id < $3
+                    ORDER BY id DESC LIMIT $4) AS scanned
              WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
                AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
                AND (CAST($11 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($11 AS TEXT))) = $11)
@@ -104,11 +212,18 @@ pub async fn list(
                AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
              ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
+        // Either kind of call has an index of its own.
         Scan::CallId(_) => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE call_id = $13 AND started_at >= $1 AND started_at <= $2
-                      AND (started_at, id) < ($2, $3)
+            " FROM (SELECT * FROM (
+                 SELECT * FROM (SELECT * FROM cdrs WHERE call_id = $13 AND imported AND started_at >= $1
+                                  AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                                ORDER BY started_at DESC, id DESC LIMIT $4) AS imported_calls
+                 UNION ALL
+                 SELECT * FROM (SELECT * FROM cdrs WHERE call_id = $13 AND NOT imported AND started_at >= $1
+                                  AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                                ORDER BY started_at DESC, id DESC LIMIT $4) AS switched_calls) AS calls
                     ORDER BY started_at DESC, id DESC LIMIT $4) AS scanned
              WHERE (account_id = $14 OR $14 IS NULL)
                AND (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
@@ -144,11 +259,11 @@ pub async fn list(
              ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
     };
-    let bounds = scan.bounds(filter.account);
+    let bounds = scan.bounds(filter);
     let params: Vec<Value<'_>> = params![
         filter.from,
         at,
-        id,
+        scan.end((at, id)),
         scanned,
         limit,
         filter.trunk,
@@ -189,7 +304,7 @@ pub async fn count(
         ),
         Scan::AllAccounts | Scan::Account(_) | Scan::Trunk(..) | Scan::CallId(_) => return Ok(limit),
     };
-    let bounds = scan.bounds(filter.account);
+    let bounds = scan.bounds(filter);
     let params: Vec<Value<'_>> =
         params![filter.from, at, id, limit].iter().map(Value::to_owned).chain(bounds).collect();
     let (count,) = conn.one(text, &params).await?;
@@ -200,16 +315,14 @@ pub async fn count(
 pub async fn last_scanned(
     conn: &mut Conn,
     scan: &Scan<'_>,
-    from: Time,
+    filter: &CdrFilter,
     (at, id): CdrCursor,
     scanned: i64,
 ) -> Result<Option<CdrCursor>, DbError> {
     let text = match scan {
         Scan::AllAccounts => sql!(
-            "SELECT started_at, id FROM cdrs
-             WHERE started_at >= $1 AND started_at <= $2 AND started_at + 0 >= $1 AND started_at + 0 <= $2
-               AND (started_at + 0, id) < ($2, $3)
-             ORDER BY started_at + 0 DESC, id DESC LIMIT 1 OFFSET $4"
+            "SELECT started_at, id FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND id > $5 AND id < $3
+             ORDER BY id DESC LIMIT 1 OFFSET $4"
         ),
         Scan::Account(_) => sql!(
             "SELECT started_at, id FROM cdrs
@@ -223,31 +336,48 @@ pub async fn last_scanned(
              ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
         ),
         Scan::CallId(_) => sql!(
-            "SELECT started_at, id FROM cdrs
-             WHERE call_id = $5 AND started_at >= $1 AND started_at <= $2 AND (started_at, id) < ($2, $3)
+            "SELECT started_at, id FROM (
+                 SELECT * FROM (SELECT started_at, id FROM cdrs WHERE call_id = $5 AND imported AND started_at >= $1
+                                  AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                                ORDER BY started_at DESC, id DESC LIMIT CAST($4 AS BIGINT) + 1) AS imported_calls
+                 UNION ALL
+                 SELECT * FROM (SELECT started_at, id FROM cdrs WHERE call_id = $5 AND NOT imported AND started_at >= $1
+                                  AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                                ORDER BY started_at DESC, id DESC LIMIT CAST($4 AS BIGINT) + 1) AS switched_calls
+             ) AS calls
              ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
         ),
         Scan::Called(..) | Scan::Calling(..) => return Ok(None),
     };
-    let mut bounds = scan.bounds(None);
+    let mut bounds = scan.bounds(filter);
     if let Scan::CallId(_) = scan {
         // The account is a filter of the list, not of the scan.
         bounds.truncate(1);
     }
-    let params: Vec<Value<'_>> = params![from, at, id, scanned - 1].iter().map(Value::to_owned).chain(bounds).collect();
+    let params: Vec<Value<'_>> =
+        params![filter.from, at, scan.end((at, id)), scanned - 1].iter().map(Value::to_owned).chain(bounds).collect();
     conn.opt(text, &params).await
 }
 
 impl Scan<'_> {
-    /// The last parameters of a scan: account, and trunk or number prefix; or Call-ID, and the account to filter by.
-    fn bounds(&self, account: Option<AccountId>) -> Vec<Value<'static>> {
+    /// The id that a scan ends at: one of all accounts goes by id alone.
+    fn end(&self, cursor: CdrCursor) -> CallId {
+        match self {
+            Scan::AllAccounts => position(cursor),
+            _ => cursor.1,
+        }
+    }
+
+    /// The last parameters of a scan: account, and trunk or number prefix; or Call-ID, and the account to filter by; or
+    /// the id that all are after.
+    fn bounds(&self, filter: &CdrFilter) -> Vec<Value<'static>> {
         let number = |account: &AccountId, prefix: &str| {
             params![*account, prefix.to_owned(), after_prefix(prefix)].iter().map(Value::to_owned).collect()
         };
         match self {
-            Scan::AllAccounts => Vec::new(),
+            Scan::AllAccounts => vec![CallId::first_at(filter.from).to_value().to_owned()],
             Scan::Account(account) => vec![account.to_value().to_owned()],
-            Scan::CallId(call_id) => vec![call_id.to_value().to_owned(), account.to_value().to_owned()],
+            Scan::CallId(call_id) => vec![call_id.to_value().to_owned(), filter.account.to_value().to_owned()],
             Scan::Trunk(account, trunk) => vec![account.to_value().to_owned(), trunk.to_value().to_owned()],
             Scan::Called(account, prefix) | Scan::Calling(account, prefix) => number(account, prefix),
         }
@@ -289,20 +419,18 @@ pub async fn list_ascending(
 /// The CDRs of all accounts after a cursor and before a time, oldest first, for exports.
 pub async fn list_all_ascending(
     conn: &mut Conn,
-    (at, id): CdrCursor,
+    cursor: CdrCursor,
     to: Time,
     limit: i64,
 ) -> Result<Vec<CdrListRow>, DbError> {
-    // The index over all accounts is on an expression; the plain conditions select the partitions.
+    // The times select the partitions.
     conn.all(
         sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND started_at + 0 >= $1
-                 AND (started_at + 0, id) > ($1, $2) AND started_at + 0 < $3
-             ORDER BY started_at + 0, id LIMIT $4"
+            " FROM cdrs WHERE started_at >= $1 AND started_at < $3 AND id > $2 AND id < $5 ORDER BY id LIMIT $4"
         ),
-        params![at, id, to, limit],
+        params![cursor.0, position(cursor), to, limit, CallId::first_at(to)],
     )
     .await
 }

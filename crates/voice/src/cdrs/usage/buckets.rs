@@ -3,6 +3,7 @@
 //! Rollups are kept by UTC hour and UTC day. Days of a zone whose clocks are not whole hours from UTC cannot be summed
 //! up from them and are refused.
 
+use crate::cdrs::rollups::Sign;
 use crate::concurrency::{HOUR_MILLIS, hour_of};
 use values::{Time, TimeZone, text_enum};
 
@@ -26,14 +27,76 @@ pub struct Stretch {
     pub end: i64,
     /// Hours from one point to the next.
     pub length: i64,
-    /// The slots of the rollups to sum up.
+}
+
+/// Slots of the rollups to sum up for a stretch, and the points for which they count.
+///
+/// A day that begins at 22:00 UTC is the UTC day, with the two hours of the evening before in place of its own last two.
+/// So it takes far fewer rows than its 24 hours: the UTC days, and the hours exchanged, which count for one day and
+/// against its neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
     pub span: i64,
+    pub start: i64,
+    /// Exclusive.
+    pub end: i64,
+    /// Hours from one run of slots to the next.
+    pub step: i64,
+    /// Hours of a run.
+    pub width: i64,
+    /// Hours from one number to the next.
+    pub length: i64,
+    stretch: Stretch,
+    /// The sign with which a number counts for its own point and for the one before.
+    signs: (Sign, Option<Sign>),
 }
 
 impl Stretch {
-    /// The start of the point with this number.
-    pub fn point(&self, number: i64) -> Time {
-        Time::from_millis(self.start.saturating_add(number.saturating_mul(self.length)).saturating_mul(HOUR_MILLIS))
+    /// The start of the point with this number, if it has one.
+    fn point(&self, number: i64) -> Option<Time> {
+        let hour = self.start.checked_add(number.checked_mul(self.length)?)?;
+        (self.start..self.end).contains(&hour).then(|| Time::from_millis(hour.saturating_mul(HOUR_MILLIS)))
+    }
+
+    pub fn parts(&self) -> Vec<Part> {
+        let Stretch { start, end, length } = *self;
+        let offset = start.rem_euclid(DAY_SPAN);
+        let all = |span, start, end| Part {
+            span,
+            start,
+            end,
+            step: end - start,
+            width: end - start,
+            length,
+            stretch: *self,
+            signs: (Sign::Plus, None),
+        };
+        if length != DAY_SPAN {
+            return vec![all(HOUR_SPAN, start, end)];
+        }
+        if offset == 0 {
+            return vec![all(DAY_SPAN, start, end)];
+        }
+        // The UTC days that begin before those of the stretch, or after, whichever are nearer.
+        let shift = if offset <= DAY_SPAN / 2 { -offset } else { DAY_SPAN - offset };
+        let (first, width) = (start.min(start + shift), shift.abs());
+        let exchanged = Part {
+            step: DAY_SPAN,
+            width,
+            signs: if shift < 0 { (Sign::Minus, Some(Sign::Plus)) } else { (Sign::Plus, Some(Sign::Minus)) },
+            ..all(HOUR_SPAN, first, first + (end - start) + width)
+        };
+        vec![all(DAY_SPAN, start + shift, end + shift), exchanged]
+    }
+}
+
+impl Part {
+    /// The points for which the slots with this number count.
+    pub fn counts(&self, number: i64) -> impl Iterator<Item = (Time, Sign)> {
+        let (own, before) = self.signs;
+        let counts = [Some((number, own)), before.map(|sign| (number.saturating_sub(1), sign))];
+        let stretch = self.stretch;
+        counts.into_iter().flatten().filter_map(move |(number, sign)| Some((stretch.point(number)?, sign)))
     }
 }
 
@@ -71,7 +134,7 @@ pub fn stretches(interval: Interval, zone: &TimeZone, (from, to): (Time, Time)) 
     match interval {
         Interval::Hour => {
             let (start, end) = (hour_of(from), hour_of(last) + 1);
-            Ok(vec![Stretch { start, end, length: 1, span: HOUR_SPAN }])
+            Ok(vec![Stretch { start, end, length: 1 }])
         }
         Interval::Day => days(zone, from, last),
     }
@@ -86,11 +149,7 @@ fn days(zone: &TimeZone, from: Time, last: Time) -> Result<Vec<Stretch>, NotWhol
         let (start, end) = (whole_hour(day)?, whole_hour(next)?);
         match stretches.last_mut() {
             Some(stretch) if stretch.length == end - start => stretch.end = end,
-            _ => {
-                let is_utc_day = start % DAY_SPAN == 0 && end - start == DAY_SPAN;
-                let span = if is_utc_day { DAY_SPAN } else { HOUR_SPAN };
-                stretches.push(Stretch { start, end, length: end - start, span });
-            }
+            _ => stretches.push(Stretch { start, end, length: end - start }),
         }
         day = next;
     }
@@ -104,6 +163,10 @@ fn whole_hour(time: Time) -> Result<i64, NotWholeHours> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
     use values::Rfc3339;
 
@@ -111,31 +174,32 @@ mod tests {
         text.parse::<Rfc3339>().unwrap().0
     }
 
-    fn of(interval: Interval, zone: &str, from: &str, to: &str) -> Result<Vec<(i64, i64, i64)>, NotWholeHours> {
+    /// The number of points of each stretch, and their length.
+    fn of(interval: Interval, zone: &str, from: &str, to: &str) -> Result<Vec<(i64, i64)>, NotWholeHours> {
         let found = stretches(interval, &zone.parse().unwrap(), (at(from), at(to)))?;
-        Ok(found.iter().map(|it| ((it.end - it.start) / it.length, it.length, it.span)).collect())
+        Ok(found.iter().map(|it| ((it.end - it.start) / it.length, it.length)).collect())
     }
 
     #[test]
     fn both_ends_are_rounded_outwards() {
         let hours = of(Interval::Hour, "UTC", "2026-03-01T10:30:00Z", "2026-03-01T12:00:01Z");
-        assert_eq!(hours, Ok(vec![(3, 1, 1)]));
+        assert_eq!(hours, Ok(vec![(3, 1)]));
         let days = of(Interval::Day, "UTC", "2026-03-01T10:30:00Z", "2026-03-03T00:00:00Z");
-        assert_eq!(days, Ok(vec![(2, 24, 24)]));
+        assert_eq!(days, Ok(vec![(2, 24)]));
     }
 
     #[test]
-    fn days_of_a_zone_are_summed_from_hours_and_may_have_23_or_25() {
+    fn days_of_a_zone_may_have_23_or_25_hours() {
         let spring = of(Interval::Day, "Europe/Amsterdam", "2026-03-27T12:00:00Z", "2026-03-31T12:00:00Z");
-        assert_eq!(spring, Ok(vec![(2, 24, 1), (1, 23, 1), (2, 24, 1)]));
+        assert_eq!(spring, Ok(vec![(2, 24), (1, 23), (2, 24)]));
         let autumn = of(Interval::Day, "Europe/Amsterdam", "2026-10-25T12:00:00Z", "2026-10-25T13:00:00Z");
-        assert_eq!(autumn, Ok(vec![(1, 25, 1)]));
+        assert_eq!(autumn, Ok(vec![(1, 25)]));
         let first = stretches(
             Interval::Day,
             &"America/New_York".parse().unwrap(),
             (at("2026-01-31T12:00:00Z"), at("2026-01-31T13:00:00Z")),
         );
-        assert_eq!(first.unwrap()[0].point(0), at("2026-01-31T05:00:00Z"));
+        assert_eq!(first.unwrap()[0].point(0), Some(at("2026-01-31T05:00:00Z")));
     }
 
     #[test]
@@ -143,7 +207,51 @@ mod tests {
         let found = of(Interval::Day, "Asia/Kolkata", "2026-03-27T12:00:00Z", "2026-03-31T12:00:00Z");
         assert_eq!(found, Err(NotWholeHours));
         let hours = of(Interval::Hour, "Asia/Kolkata", "2026-03-27T12:00:00Z", "2026-03-27T13:00:00Z");
-        assert_eq!(hours, Ok(vec![(1, 1, 1)]));
+        assert_eq!(hours, Ok(vec![(1, 1)]));
+    }
+
+    /// How often each hour counts for each point, as the statements select slots.
+    fn weights(stretch: Stretch) -> BTreeMap<(Time, i64), i64> {
+        let mut weights = BTreeMap::new();
+        for part in stretch.parts() {
+            let runs = (part.start..part.end).step_by(usize::try_from(part.step).unwrap());
+            for slot in runs.flat_map(|run| (run..run + part.width).step_by(usize::try_from(part.span).unwrap())) {
+                assert_eq!(slot % part.span, 0);
+                for (point, sign) in part.counts((slot - part.start) / part.length) {
+                    for hour in slot..slot + part.span {
+                        *weights.entry((point, hour)).or_default() += if sign == Sign::Plus { 1 } else { -1 };
+                    }
+                }
+            }
+        }
+        weights.retain(|_, weight| *weight != 0);
+        weights
+    }
+
+    proptest! {
+        #[test]
+        fn every_hour_counts_once_for_its_own_point_only(
+            start in 480_000i64..480_100,
+            length in prop::sample::select(vec![1i64, 23, 24, 25]),
+            points in 1i64..40,
+        ) {
+            let stretch = Stretch { start, end: start + points * length, length };
+            let expected = (start..stretch.end)
+                .map(|hour| ((stretch.point((hour - start) / length).unwrap(), hour), 1))
+                .collect::<BTreeMap<_, _>>();
+            prop_assert_eq!(weights(stretch), expected);
+        }
+    }
+
+    #[test]
+    fn a_day_of_amsterdam_takes_four_hours_and_a_utc_day() {
+        let found = stretches(
+            Interval::Day,
+            &"Europe/Amsterdam".parse().unwrap(),
+            (at("2026-07-01T00:00:00Z"), at("2026-07-01T01:00:00Z")),
+        );
+        let parts: Vec<_> = found.unwrap()[0].parts().iter().map(|it| (it.span, it.end - it.start, it.width)).collect();
+        assert_eq!(parts, [(24, 24, 24), (1, 26, 2)]);
     }
 
     #[test]

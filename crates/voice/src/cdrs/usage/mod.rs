@@ -2,7 +2,7 @@
 //! (`/admin/reports/margin`).
 //!
 //! Series come from rollups by hour and UTC day, which the transaction of every CDR keeps, so a series costs the same
-//! however many calls it sums up. Days of another time zone are summed from hours.
+//! however many calls it sums up. Days of another time zone are UTC days with some hours exchanged.
 //!
 //! - `buckets`: the points in time · `series`: what fits a response · `store`: the rollups
 //! - `margin`: charge, cost and margin of a period
@@ -27,7 +27,7 @@ use api::context::ReadCtx;
 use api::faults::Faults;
 use api::input::Query;
 use api::problem::Problem;
-use buckets::{Interval, NotWholeHours, Stretch, stretches};
+use buckets::{Interval, NotWholeHours, Part, Stretch, stretches};
 use db::{Conn, DbError};
 use identity::names::Names;
 use series::{Folded, Points};
@@ -53,12 +53,12 @@ pub async fn usage(
     let account = ctx.principal()?.account_id;
     let period = Period::new(query.interval, query.time_zone, (query.from, query.to), ctx.request.now)?;
     let mut points = Points::new();
-    for it in &period.stretches {
+    for part in period.parts() {
         match query.group_by {
-            Some(UsageGroup::Trunk) => add_ids(&mut points, it, store::trunks_of(&mut ctx, account, it).await?)?,
+            Some(UsageGroup::Trunk) => add_ids(&mut points, &part, store::trunks_of(&mut ctx, account, &part).await?)?,
             group => {
                 let (by, key) = by_name(group);
-                add_names(&mut points, it, key, store::names_of(&mut ctx, account, by, it).await?)?;
+                add_names(&mut points, &part, key, store::names_of(&mut ctx, account, by, &part).await?)?;
             }
         }
     }
@@ -82,24 +82,24 @@ pub async fn traffic(
 ) -> Result<Json<Traffic>, Problem> {
     let period = Period::new(query.interval, query.time_zone, (query.from, query.to), ctx.request.now)?;
     let mut points = Points::new();
-    for it in &period.stretches {
+    for part in &period.parts() {
         let rows = match (query.group_by.map(grouping), query.customer_id) {
-            (Some(Grouping::Id(_)), Some(account)) => Rows::Ids(store::trunks_of(&mut ctx, account, it).await?),
-            (Some(Grouping::Id(by)), None) => Rows::Ids(store::ids_of_all(&mut ctx, by, it).await?),
+            (Some(Grouping::Id(_)), Some(account)) => Rows::Ids(store::trunks_of(&mut ctx, account, part).await?),
+            (Some(Grouping::Id(by)), None) => Rows::Ids(store::ids_of_all(&mut ctx, by, part).await?),
             (group, customer) => {
                 let (by, key) = by_name(group.and_then(Grouping::name));
                 Rows::Names(
                     key,
                     match customer {
-                        Some(account) => store::names_of(&mut ctx, account, by, it).await?,
-                        None => store::names_of_all(&mut ctx, by, it).await?,
+                        Some(account) => store::names_of(&mut ctx, account, by, part).await?,
+                        None => store::names_of_all(&mut ctx, by, part).await?,
                     },
                 )
             }
         };
         match rows {
-            Rows::Ids(rows) => add_ids(&mut points, it, rows)?,
-            Rows::Names(key, rows) => add_names(&mut points, it, key, rows)?,
+            Rows::Ids(rows) => add_ids(&mut points, part, rows)?,
+            Rows::Names(key, rows) => add_names(&mut points, part, key, rows)?,
         }
     }
     let Folded { series, other } = points.fold();
@@ -145,6 +145,10 @@ impl Period {
         faults.into_result()?;
         let stretches = stretches.map_err(|NotWholeHours| Problem::internal("a refused time zone went on"))?;
         Ok(Period { interval, time_zone, range: (from, to), stretches })
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        self.stretches.iter().flat_map(Stretch::parts).collect()
     }
 }
 
@@ -197,23 +201,23 @@ fn check_number(points: usize) -> Result<(), Problem> {
     faults.into_result()
 }
 
-fn add_ids(points: &mut Points<Key>, it: &Stretch, rows: Vec<IdPoint>) -> Result<(), Problem> {
+fn add_ids(points: &mut Points<Key>, part: &Part, rows: Vec<IdPoint>) -> Result<(), Problem> {
     check_number(rows.len())?;
     for IdPoint { number, id, attempts, answered, seconds, charge, cost } in rows {
-        points.add(Key::Id(id), it.point(number), RollupDelta { attempts, answered, seconds, charge, cost });
+        points.add(Key::Id(id), part.counts(number), RollupDelta { attempts, answered, seconds, charge, cost });
     }
     Ok(())
 }
 
 fn add_names(
     points: &mut Points<Key>,
-    it: &Stretch,
+    part: &Part,
     key: fn(String) -> Key,
     rows: Vec<NamePoint>,
 ) -> Result<(), Problem> {
     check_number(rows.len())?;
     for NamePoint { number, name, attempts, answered, seconds, charge, cost } in rows {
-        points.add(key(name), it.point(number), RollupDelta { attempts, answered, seconds, charge, cost });
+        points.add(key(name), part.counts(number), RollupDelta { attempts, answered, seconds, charge, cost });
     }
     Ok(())
 }

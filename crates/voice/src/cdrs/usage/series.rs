@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::cdrs::rollups::RollupDelta;
+use crate::cdrs::rollups::{RollupDelta, Sign};
 use values::Time;
 
 /// Points of a response.
@@ -24,15 +24,21 @@ impl<K: Ord> Points<K> {
         Points(BTreeMap::new())
     }
 
-    pub fn add(&mut self, key: K, at: Time, sums: RollupDelta) {
-        if sums != RollupDelta::default() {
-            self.0.entry(key).or_default().entry(at).or_default().add(sums);
+    /// Adds the sums at each of these times or, where the sign is negative, takes them away.
+    pub fn add(&mut self, key: K, at: impl IntoIterator<Item = (Time, Sign)>, sums: RollupDelta) {
+        let series = self.0.entry(key).or_default();
+        for (at, sign) in at {
+            series.entry(at).or_default().add(sums.signed(sign));
         }
     }
 
     /// The series with the highest charges, then with the most calls.
     pub fn fold(self) -> Folded<K> {
         let mut series: Vec<(K, BTreeMap<Time, RollupDelta>)> = self.0.into_iter().collect();
+        for (_, points) in &mut series {
+            points.retain(|_, sums| *sums != RollupDelta::default());
+        }
+        series.retain(|(_, points)| !points.is_empty());
         series.sort_by_key(|(_, points)| {
             let sum = |of: fn(&RollupDelta) -> i64| points.values().map(of).sum::<i64>();
             Reverse((sum(|one| one.charge), sum(|one| one.attempts)))
@@ -76,7 +82,7 @@ mod tests {
                 for at in 0..times {
                     let sums = RollupDelta { attempts: 1, charge: step * (at % 7), ..RollupDelta::default() };
                     charge += sums.charge;
-                    points.add(key, Time::from_millis(at), sums);
+                    points.add(key, [(Time::from_millis(at), Sign::Plus)], sums);
                 }
             }
             let folded = points.fold();

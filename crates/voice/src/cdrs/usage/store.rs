@@ -4,19 +4,14 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::buckets::{DAY_SPAN, HOUR_SPAN, Stretch};
-use crate::cdrs::rollups::RollupDelta;
-use db::{Conn, DbError, Value, params, row, sql};
-use values::{AccountId, TrunkId};
+use super::buckets::{DAY_SPAN, HOUR_SPAN, Part};
+use crate::cdrs::rollups::{RollupDelta, TrunkHours};
+use db::{Conn, DbError, Statement, Value, row, sql};
+use values::AccountId;
 
 /// Rollup rows that one query sums up to points at most.
 pub const MAX_POINTS: i64 = 100_000;
 
-/// Statements of one round trip.
-const BATCH: usize = 200;
-
-/// By hour and trunk.
-pub type TrunkHours = BTreeMap<(i64, TrunkId), RollupDelta>;
 /// By hour, country and destination.
 pub type DestinationHours = BTreeMap<(i64, String, String), RollupDelta>;
 /// By hour, country, destination and upstream, which is the UUID of zeros if there is none.
@@ -65,95 +60,123 @@ pub enum ById {
 }
 
 /// An account's points by trunk.
-pub async fn trunks_of(conn: &mut Conn, account: AccountId, it: &Stretch) -> Result<Vec<IdPoint>, DbError> {
+pub async fn trunks_of(conn: &mut Conn, account: AccountId, part: &Part) -> Result<Vec<IdPoint>, DbError> {
     let sql = sql!(
-        "SELECT (slot - $3) / $5, trunk_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-         FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4 GROUP BY 1, 2 LIMIT $6"
+        "WITH RECURSIVE runs (at) AS
+         (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
+         SELECT (slot - $3) / $7, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+         FROM runs JOIN usage_trunks ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
+         GROUP BY 1, 2 LIMIT $8"
     );
-    conn.all(sql, params![account, it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+    conn.all(sql, &of_account(account, part)).await
 }
 
 /// An account's points, all together or by country or destination.
-pub async fn names_of(
-    conn: &mut Conn,
-    account: AccountId,
-    by: ByName,
-    it: &Stretch,
-) -> Result<Vec<NamePoint>, DbError> {
+pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
-            "SELECT (slot - $3) / $5, CAST('' AS TEXT), CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4 GROUP BY 1 LIMIT $6"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
+             SELECT (slot - $3) / $7, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_trunks ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
+             GROUP BY 1 LIMIT $8"
         ),
         ByName::Country => sql!(
-            "SELECT (slot - $3) / $5, country, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4
-             GROUP BY 1, 2 LIMIT $6"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
+             SELECT (slot - $3) / $7, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_destinations ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
+             GROUP BY 1, 2 LIMIT $8"
         ),
         ByName::Destination => sql!(
-            "SELECT (slot - $3) / $5, destination_name, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot >= $3 AND slot < $4
-             GROUP BY 1, 2 LIMIT $6"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
+             SELECT (slot - $3) / $7, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_destinations ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
+             GROUP BY 1, 2 LIMIT $8"
         ),
     };
-    conn.all(sql, params![account, it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+    conn.all(sql, &of_account(account, part)).await
 }
 
 /// The points of all accounts by trunk, customer or upstream.
-pub async fn ids_of_all(conn: &mut Conn, by: ById, it: &Stretch) -> Result<Vec<IdPoint>, DbError> {
+pub async fn ids_of_all(conn: &mut Conn, by: ById, part: &Part) -> Result<Vec<IdPoint>, DbError> {
     let sql = match by {
         ById::Trunk => sql!(
-            "SELECT (slot - $2) / $4, trunk_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_trunks WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_trunks ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
         ById::Customer => sql!(
-            "SELECT (slot - $2) / $4, account_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_trunks WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, account_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_trunks ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
         ById::Upstream => sql!(
-            "SELECT (slot - $2) / $4, upstream_id, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, upstream_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
     };
-    conn.all(sql, params![it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+    conn.all(sql, &of_part(part)).await
 }
 
 /// The points of all accounts, all together or by country or destination.
-pub async fn names_of_all(conn: &mut Conn, by: ByName, it: &Stretch) -> Result<Vec<NamePoint>, DbError> {
+pub async fn names_of_all(conn: &mut Conn, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
-            "SELECT (slot - $2) / $4, CAST('' AS TEXT), CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1 LIMIT $7"
         ),
         ByName::Country => sql!(
-            "SELECT (slot - $2) / $4, country, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
         ByName::Destination => sql!(
-            "SELECT (slot - $2) / $4, destination_name, CAST(SUM(attempts) AS BIGINT), CAST(SUM(answered) AS BIGINT),
-                    CAST(SUM(seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
-             FROM usage_routes WHERE span = $1 AND slot >= $2 AND slot < $3 GROUP BY 1, 2 LIMIT $5"
+            "WITH RECURSIVE runs (at) AS
+             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
+             SELECT (slot - $2) / $6, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+                    /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
+             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
+             GROUP BY 1, 2 LIMIT $7"
         ),
     };
-    conn.all(sql, params![it.span, it.start, it.end, it.length, MAX_POINTS + 1]).await
+    conn.all(sql, &of_part(part)).await
 }
 
-/// Adds to the rollups of an account.
-pub async fn add(
-    conn: &mut Conn,
-    account: AccountId,
-    trunks: &TrunkHours,
-    destinations: &DestinationHours,
-) -> Result<(), DbError> {
+fn of_part(part: &Part) -> [Value<'static>; 7] {
+    let Part { span, start, end, step, width, length, .. } = *part;
+    [span, start, end, step, width, length, MAX_POINTS + 1].map(Value::Int)
+}
+
+fn of_account(account: AccountId, part: &Part) -> [Value<'static>; 8] {
+    let [span, start, end, step, width, length, limit] = of_part(part);
+    [Value::Uuid(account.uuid()), span, start, end, step, width, length, limit]
+}
+
+/// What adds to the rollups of an account.
+pub fn add(account: AccountId, trunks: &TrunkHours, destinations: &DestinationHours) -> Vec<Statement> {
     let into_trunks = sql!(
         "INSERT INTO usage_trunks (account_id, span, slot, trunk_id, attempts, answered, seconds, charge, cost)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -179,7 +202,7 @@ pub async fn add(
     for (span, slots) in with_days(trunks, |(hour, trunk), slot| (slot(*hour), *trunk)) {
         statements.extend(slots.into_iter().map(|((slot, trunk), sums)| {
             let key = [Value::Uuid(account.uuid()), Value::Int(span), Value::Int(slot), Value::Uuid(trunk.uuid())];
-            (into_trunks, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+            Statement { text: into_trunks, params: key.into_iter().chain(amounts(sums)).collect() }
         }));
     }
     let of_slot = |(hour, country, name): &(i64, String, String), slot: &dyn Fn(i64) -> i64| {
@@ -188,10 +211,10 @@ pub async fn add(
     for (span, slots) in with_days(destinations, of_slot) {
         statements.extend(slots.into_iter().map(|((slot, country, name), sums)| {
             let key = [Value::Uuid(account.uuid()), Value::Int(span), Value::Int(slot), text(country), text(name)];
-            (into_destinations, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+            Statement { text: into_destinations, params: key.into_iter().chain(amounts(sums)).collect() }
         }));
     }
-    run(conn, &statements).await
+    statements
 }
 
 /// Adds to the rollups of all accounts, which every transaction with calls changes: to be called last, so that the
@@ -215,10 +238,10 @@ pub async fn add_routes(conn: &mut Conn, routes: &RouteHours) -> Result<(), DbEr
     for (span, slots) in with_days(routes, of_slot) {
         statements.extend(slots.into_iter().map(|((slot, country, name, upstream), sums)| {
             let key = [Value::Int(span), Value::Int(slot), text(country), text(name), Value::Uuid(upstream)];
-            (into_routes, Vec::from_iter(key.into_iter().chain(amounts(sums))))
+            Statement { text: into_routes, params: key.into_iter().chain(amounts(sums)).collect() }
         }));
     }
-    run(conn, &statements).await
+    conn.exec_many(&statements).await
 }
 
 /// The same sums by hour and by UTC day, each in the order of the keys, which is that of the locks.
@@ -241,13 +264,4 @@ fn text(text: String) -> Value<'static> {
 
 fn amounts(sums: RollupDelta) -> [Value<'static>; 5] {
     [sums.attempts, sums.answered, sums.seconds, sums.charge, sums.cost].map(Value::Int)
-}
-
-async fn run(conn: &mut Conn, statements: &[(&'static str, Vec<Value<'static>>)]) -> Result<(), DbError> {
-    for batch in statements.chunks(BATCH) {
-        let batch: Vec<(&'static str, &[Value<'_>])> =
-            batch.iter().map(|(sql, params)| (*sql, params.as_slice())).collect();
-        conn.exec_all(&batch).await?;
-    }
-    Ok(())
 }

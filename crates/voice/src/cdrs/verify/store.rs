@@ -295,8 +295,9 @@ pub async fn charges(conn: &mut Conn) -> Result<Sums, DbError> {
     let named = |(id, amount): (Option<Uuid>, i64)| (id.unwrap_or_default().to_string(), vec![amount]);
     let stored = sql!(
         "SELECT transaction_id, -amount FROM ledger_postings
-         WHERE book = 'customer' AND (EXISTS (SELECT 1 FROM cdrs WHERE ledger_id = transaction_id)
-             OR EXISTS (SELECT 1 FROM cdr_amendments WHERE ledger_id = transaction_id))"
+         WHERE book = 'customer' AND transaction_id IN (
+             SELECT ledger_id FROM cdrs WHERE ledger_id IS NOT NULL
+             UNION SELECT ledger_id FROM cdr_amendments WHERE ledger_id IS NOT NULL)"
     );
     let computed = sql!(
         "SELECT ledger_id, CAST(SUM(charge) AS BIGINT) FROM (

@@ -1,22 +1,22 @@
 //! A batch of CDRs, account by account: what each account is charged and what its calls release.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: accounts by id, and for each account
-//! its days, trunks, zones, balance and rollups. The rollups of all accounts come last in a transaction: every other one
-//! waits for them.
+//! its days, trunks, zones and balance; then the rollups of each account, which take one round trip together. The
+//! rollups of all accounts come last in a transaction: every other one waits for them.
 
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
 use super::{Amendment, EndedCall};
-use crate::cdrs::rollups::{self, ChargeDelta, RollupDelta};
+use crate::cdrs::rollups::{self, ChargeDelta, DestinationCharges, DestinationDays, RollupDelta, TrunkHours};
 use crate::cdrs::row::CdrRow;
 use crate::cdrs::usage::{self, DestinationHours, RouteHours};
 use crate::concurrency::{self, ALL_ZONES, DailySpend, day_of, hour_of};
-use db::Conn;
+use db::{Conn, Statement};
 use identity::balance::CURRENCY;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError, TransactionId};
-use values::{AccountId, Money, TrunkId, UpstreamId};
+use values::{AccountId, Money, Time, TrunkId, UpstreamId};
 
 /// What a batch means for one account.
 #[derive(Default)]
@@ -30,11 +30,10 @@ pub struct AccountBatch {
     zones: BTreeMap<String, i64>,
     /// What was held for them.
     held: i64,
-    /// By day, country and destination.
-    destinations: BTreeMap<(i64, String, String), RollupDelta>,
-    /// By country and destination, whenever the calls began.
-    charges: BTreeMap<(String, String), ChargeDelta>,
-    hours: BTreeMap<(i64, TrunkId), RollupDelta>,
+    destinations: DestinationDays,
+    /// Whenever the calls began.
+    charges: DestinationCharges,
+    hours: TrunkHours,
     destination_hours: DestinationHours,
     routes: RouteHours,
 }
@@ -84,16 +83,15 @@ impl AccountBatch {
         self.held += held;
     }
 
-    async fn settle(self, conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
-        let now = conn.now();
+    async fn settle(&self, conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
         for (&day, &(charged, released)) in self.days.iter().filter(|(_, sums)| **sums != (0, 0)) {
             DailySpend { account, day, limit: 0 }.settle(conn, charged, released).await?;
         }
-        for (trunk, calls) in self.trunks {
-            concurrency::release_channels(conn, trunk, calls).await?;
+        for (trunk, calls) in &self.trunks {
+            concurrency::release_channels(conn, *trunk, *calls).await?;
         }
-        for (zone, calls) in self.zones {
-            concurrency::leave_zone(conn, account, &zone, calls).await?;
+        for (zone, calls) in &self.zones {
+            concurrency::leave_zone(conn, account, zone, *calls).await?;
         }
         let charge = self.ledger_id.map(|id| {
             let paid = [(Book::Calls, Money::from_nanos(self.charge, CURRENCY))];
@@ -101,11 +99,15 @@ impl AccountBatch {
         });
         let charge = charge.transpose()?;
         ledger::capture_together(conn, (account, CURRENCY), self.held, charge.as_ref()).await?;
-        rollups::add_to_days(conn, account, &self.destinations).await?;
-        rollups::add_to_charges(conn, account, day_of(now), &self.charges).await?;
-        rollups::add_to_hours(conn, account, &self.hours).await?;
-        usage::add(conn, account, &self.hours, &self.destination_hours).await?;
         Ok(())
+    }
+
+    /// What adds to the rollups of the account.
+    fn roll_up(&self, account: AccountId, now: Time) -> impl Iterator<Item = Statement> {
+        rollups::add_to_days(account, &self.destinations)
+            .chain(rollups::add_to_charges(account, day_of(now), &self.charges))
+            .chain(rollups::add_to_hours(account, &self.hours))
+            .chain(usage::add(account, &self.hours, &self.destination_hours))
     }
 }
 
@@ -119,13 +121,19 @@ pub fn by_account<'r>(cdrs: impl Iterator<Item = &'r CdrRow>) -> BTreeMap<Accoun
 }
 
 /// Settles account by account, and returns what is left to add to the rollups of all accounts.
-pub async fn settle(conn: &mut Conn, batches: BTreeMap<AccountId, AccountBatch>) -> Result<RouteHours, LedgerError> {
+pub async fn settle(
+    conn: &mut Conn,
+    mut batches: BTreeMap<AccountId, AccountBatch>,
+) -> Result<RouteHours, LedgerError> {
     let mut routes = RouteHours::new();
-    for (account, mut batch) in batches {
+    for (account, batch) in &mut batches {
         for (key, rollup) in std::mem::take(&mut batch.routes) {
             routes.entry(key).or_default().add(rollup);
         }
-        batch.settle(conn, account).await?;
+        batch.settle(conn, *account).await?;
     }
+    let now = conn.now();
+    let rollups: Vec<Statement> = batches.iter().flat_map(|(account, batch)| batch.roll_up(*account, now)).collect();
+    conn.exec_many(&rollups).await?;
     Ok(routes)
 }

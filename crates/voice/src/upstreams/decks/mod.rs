@@ -1,19 +1,20 @@
 //! Rate decks: imports of the price lists of upstreams.
 //!
-//! A file is uploaded, or pulled from the upstream's URL on request or by schedule. A file with any error changes
+//! A file is uploaded, arrives by mail, or is pulled from the upstream's URL on request or by schedule. A file with any error changes
 //! nothing. Imports run as jobs, one at a time for each upstream: the job parses the file, builds the next deck,
 //! stores it leaf by leaf where no reader sees it, and brings it into force in one short transaction. After any
 //! failure before that the old deck stays in force, and the import has the reason.
 //!
 //! - `build`: from a file to the leaves of a deck · `pull`: from a URL to a file · `sheets`: how files are laid out
 //! - `run`: the job · `impact`: what an import changes · `hold`: imports that wait for a decision
-//! - `types`, `store`: the imports
+//! - `mail`: decks that arrive by mail · `types`, `store`: the imports
 //!
 //! Customers are notified by `price_notices`.
 
 mod build;
 mod hold;
 mod impact;
+pub mod mail;
 mod pull;
 mod run;
 mod sheets;

@@ -15,12 +15,13 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::build::{BuildError, Building, BuiltDeck, Plan, build};
+use super::enqueue;
+use super::hold::{self, HoldReason};
 use super::impact::{Impact, Traffic};
 use super::pull::{Pulled, pull};
 use super::sheets::{SheetMapping, saved_mapping};
 use super::store::{self, ImportRow, Outcome};
 use super::types::{DeckImportId, DeckImportStatus};
-use super::{enqueue, hold};
 use crate::cdrs;
 use crate::price_notices::{self, Audience, ChangeCause};
 use crate::upstreams::{self, UpstreamRow};
@@ -150,6 +151,9 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
     if !import.dry_run && import.approved_at.is_none() {
         let policy = hold::policy(&mut *app.db.read().await.map_err(failed)?, upstream.id).await.map_err(failed)?;
         outcome.held_for = policy.reasons(&impact);
+        if import.unverified_sender {
+            outcome.held_for.push(HoldReason::UnverifiedSender);
+        }
     }
     if !outcome.held_for.is_empty() {
         return Ok(End { status: DeckImportStatus::Held, pulled, ..End::completed(outcome) });

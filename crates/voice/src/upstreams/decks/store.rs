@@ -31,6 +31,8 @@ row! {
         pub error_count: i64,
         pub reason: Option<String>,
         pub held_for: Option<List<HoldReason>>,
+        /// Whether it arrived by mail whose sender may be forged.
+        pub unverified_sender: bool,
         /// When it was decided to apply it after all.
         pub approved_at: Option<Time>,
         pub created_at: Time,
@@ -61,6 +63,7 @@ impl ImportRow {
             error_count: 0,
             reason: None,
             held_for: None,
+            unverified_sender: false,
             approved_at: None,
             created_at: now,
             started_at: None,
@@ -89,6 +92,7 @@ pub async fn insert(conn: &mut Conn, new: &ImportRow) -> Result<(), DbError> {
             unchanged: false,
             error_count: 0i64,
             errors: "[]",
+            unverified_sender: new.unverified_sender,
             created_at: new.created_at
         }
     )
@@ -163,11 +167,16 @@ pub async fn interrupted(conn: &mut Conn, upstream: UpstreamId, job: Uuid) -> Re
     .await
 }
 
-/// Starts the next queued import of an upstream, unless another is running.
+/// Starts the next queued import of an upstream, unless another is running, and not before the last one ended: the time of
+/// a transaction that waited for a connection may be older.
 pub async fn begin(conn: &mut Conn, upstream: UpstreamId, job: Uuid) -> Result<Option<ImportRow>, DbError> {
     conn.opt(
         sql!(
-            "UPDATE deck_imports SET status = 'running', job_id = $2, started_at = $3
+            "UPDATE deck_imports SET status = 'running', job_id = $2,
+                 started_at = (SELECT MAX(at) FROM (SELECT CAST($3 AS BIGINT) AS at UNION ALL
+                     SELECT * FROM (SELECT completed_at FROM deck_imports
+                                    WHERE upstream_id = $1 AND completed_at IS NOT NULL
+                                    ORDER BY created_at DESC, id DESC LIMIT 1) AS last) AS times)
              WHERE id = (SELECT id FROM deck_imports WHERE upstream_id = $1 AND status = 'queued'
                          ORDER BY created_at, id LIMIT 1 /*pg FOR UPDATE */)
                AND status = 'queued'

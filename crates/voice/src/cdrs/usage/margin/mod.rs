@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::buckets::{Interval, Slots, Stretch, covering};
 use super::{Period, store as series_store};
 use crate::cdrs::rollups::RollupDelta;
-use crate::concurrency::HOUR_MILLIS;
+use crate::concurrency::{HOUR_MILLIS, hour_of};
 use api::answer::PageOrCsv;
 use api::checks::Checked;
 use api::context::ReadCtx;
@@ -113,10 +113,11 @@ impl Scope {
     async fn rows_after(&self, conn: &mut Conn, after: Option<&Key>, limit: i64) -> Result<Rows, DbError> {
         let mut sums: BTreeMap<Key, RollupDelta> = BTreeMap::new();
         if self.by == MarginGroup::Day {
-            for days in &self.days {
-                for point in series_store::names_of_all(conn, ByName::Nothing, days).await? {
-                    let day = Key::Day(days.start + point.number * days.length);
-                    sums.entry(day).or_default().add(point.sums());
+            for part in self.days.iter().flat_map(Stretch::parts) {
+                for point in series_store::names_of_all(conn, ByName::Nothing, &part).await? {
+                    for (at, sign) in part.counts(point.number) {
+                        sums.entry(Key::Day(hour_of(at))).or_default().add(point.sums().signed(sign));
+                    }
                 }
             }
             sums.retain(|key, sums| Some(key) > after && *sums != RollupDelta::default());

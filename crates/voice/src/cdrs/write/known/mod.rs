@@ -25,16 +25,6 @@ pub struct DifferingLine {
     pub theirs: i64,
 }
 
-/// The ranges of starts that are the same as this one.
-fn same_starts(started_at: Time) -> Vec<(Time, Time)> {
-    let second = second_of(started_at);
-    if second == started_at {
-        vec![(second, Time::from_millis(second.millis() + 999))]
-    } else {
-        vec![(second, second), (started_at, started_at)]
-    }
-}
-
 fn second_of(time: Time) -> Time {
     Time::from_millis(time.millis() - time.millis().rem_euclid(1000))
 }
@@ -77,7 +67,5 @@ mod tests {
         assert!(is_same_start(at(5_123), at(5_123)));
         assert!(!is_same_start(at(5_123), at(5_124)), "two calls with the same Call-ID");
         assert!(!is_same_start(at(5_000), at(6_000)) && !is_same_start(at(5_999), at(6_000)));
-        assert_eq!(same_starts(at(5_123)), [(at(5_000), at(5_000)), (at(5_123), at(5_123))]);
-        assert_eq!(same_starts(at(5_000)), [(at(5_000), at(5_999))]);
     }
 }

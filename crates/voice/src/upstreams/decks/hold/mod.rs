@@ -1,6 +1,6 @@
 //! Holding imports: a deck that changes too much waits until somebody decides.
 //!
-//! The policy of an upstream says what is too much. A held import has its impact and no deck; when it is applied, it runs
+//! The policy of an upstream says what is too much; a deck that was mailed by somebody who may be anybody always waits. A held import has its impact and no deck; when it is applied, it runs
 //! again without the policy, so it is built on the deck in force by then. It is rejected by a decision, or when a newer
 //! deck comes into force.
 
@@ -23,11 +23,13 @@ use db::{Conn, DbError};
 use values::{Text, UpstreamId, text_enum};
 
 text_enum! {
-    /// Why an import was held: too many prefixes change, a rate rises too much, or destinations would be sold below cost.
+    /// Why an import was held: too many prefixes change, a rate rises too much, destinations would be sold below cost, or
+    /// the file arrived by mail whose sender may be forged.
     pub enum HoldReason {
         ChangedPrefixes = "changed_prefixes",
         RateIncrease = "rate_increase",
         BelowCost = "below_cost",
+        UnverifiedSender = "unverified_sender",
     }
 }
 

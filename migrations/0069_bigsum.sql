@@ -1,0 +1,1 @@
+-- Nothing changes but how PostgreSQL sums up rollups.

@@ -1,0 +1,110 @@
+//! Backups: making one while the service runs, reading one, and restoring one into an empty installation.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+use super::verify::{verify_audit, verify_cdrs, verify_ledger};
+use super::{Subject, audit_command, database_as_it_is, print_line};
+use db::{Clock, MIGRATIONS};
+use platform::app::{StartError, open_database};
+use platform::backup::{self, Manifest, Restored};
+use platform::config::Settings;
+use platform::crypto::secrets::{PREVIOUS_MASTER, is_passphrase};
+
+/// Writes a backup to a new file. Its audit row is in the backup too.
+pub async fn make_backup(settings: Settings, file: &Path) -> Result<(), StartError> {
+    let db = database_as_it_is(&settings).await?;
+    let passphrase = passphrase(&settings, Purpose::Seal)?;
+    let secrets = backup::secrets_of(&settings, &db).await?;
+    db.tx(secrets.keys(), |conn, keys| Box::pin(audit_command(conn, keys, "backup.create", Subject::Nobody))).await?;
+    let manifest = backup::create(&settings, &db, secrets, file, &passphrase).await?;
+    print_line(&format!("{}: {}", file.display(), describe(&manifest)));
+    Ok(())
+}
+
+/// Reads a backup to its end; with `only_check` that is all, otherwise it is restored and verified.
+pub async fn restore_backup(mut settings: Settings, file: &Path, only_check: bool) -> Result<(), StartError> {
+    let passphrase = passphrase(&settings, Purpose::Open)?;
+    if only_check {
+        let manifest = backup::check(file, &passphrase).await?;
+        print_line(&format!("{} is whole: {}", file.display(), describe(&manifest)));
+        return Ok(());
+    }
+    let Restored { manifest, secrets } = backup::restore(&settings, file, &passphrase).await?;
+    print_line(&format!("Restored {}: {}", file.display(), describe(&manifest)));
+    if secrets.master_previous.is_some() && settings.secrets.master_previous.is_none() {
+        let path = settings.data_dir.join("secrets").join(PREVIOUS_MASTER);
+        print_line(&format!(
+            "The master secret was being rotated: set TRUNKLINE_MASTER_SECRET_PREVIOUS_FILE to {} until the rotation \
+             has ended.",
+            path.display()
+        ));
+        settings.secrets.master_previous.clone_from(&secrets.master_previous);
+    }
+    let db = open_database(&settings, &Clock::system()).await?;
+    if manifest.migrations < MIGRATIONS.len() {
+        db.migrate().await?;
+        print_line("The database was migrated to this version.");
+    }
+    db.analyze().await?;
+    verify_ledger(settings.clone()).await?;
+    verify_cdrs(settings.clone()).await?;
+    verify_audit(settings, false).await?;
+    db.tx(secrets.keys(), |conn, keys| Box::pin(audit_command(conn, keys, "backup.restore", Subject::Nobody))).await?;
+    Ok(())
+}
+
+fn describe(manifest: &Manifest) -> String {
+    let Manifest { version, engine, audit_rows, files, .. } = manifest;
+    let files = match &manifest.bucket {
+        Some(bucket) => format!("files are in the bucket {bucket}"),
+        None if *files == 1 => "1 file".to_owned(),
+        None => format!("{files} files"),
+    };
+    let (made_at, engine) = (manifest.made_at(), engine.name());
+    format!("{engine} of {made_at}, version {version}, {audit_rows} audit rows, {files}")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Seal,
+    Open,
+}
+
+/// The passphrase of the settings, or the one that somebody types.
+fn passphrase(settings: &Settings, purpose: Purpose) -> Result<String, StartError> {
+    if let Some(passphrase) = &settings.secrets.backup_passphrase {
+        return Ok(passphrase.clone());
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err("set TRUNKLINE_BACKUP_PASSPHRASE, or TRUNKLINE_BACKUP_PASSPHRASE_FILE to a file with it".into());
+    }
+    let passphrase = ask("Passphrase of the backup: ")?;
+    if purpose == Purpose::Seal {
+        if !is_passphrase(&passphrase) {
+            return Err("the passphrase must have at least 12 characters".into());
+        }
+        if ask("The same again: ")? != passphrase {
+            return Err("the two passphrases differ".into());
+        }
+    }
+    Ok(passphrase)
+}
+
+/// Reads a line from the terminal without showing it.
+fn ask(question: &str) -> Result<String, StartError> {
+    let terminal = std::io::stdin();
+    write!(std::io::stderr(), "{question}")?;
+    let shown = tcgetattr(&terminal).map_err(std::io::Error::from)?;
+    let mut hidden = shown.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&terminal, OptionalActions::Flush, &hidden).map_err(std::io::Error::from)?;
+    let mut line = String::new();
+    let read = terminal.lock().read_line(&mut line);
+    tcsetattr(&terminal, OptionalActions::Flush, &shown).map_err(std::io::Error::from)?;
+    writeln!(std::io::stderr())?;
+    read?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}

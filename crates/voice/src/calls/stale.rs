@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::live;
 use crate::cdrs::{self, CallEnd, CallStatus, EndedCall, ProvisionalCdr};
-use db::{Conn, DbError, Statement};
+use db::{Conn, DbError};
 use platform::app::App;
 use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::ledger::{self, LedgerError};
@@ -32,8 +32,7 @@ pub async fn expire_holds(conn: &mut Conn, batch: i64) -> Result<u64, DbError> {
         let release = ledger::set_aside_statement(hold.account_id, hold.currency, -hold.held);
         [live::release_statement(hold.token), release]
     });
-    let ends: Vec<Statement> = ends.collect();
-    conn.exec_all(&ends.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
+    conn.exec_many(&ends.collect::<Vec<_>>()).await?;
     Ok(expired.len() as u64)
 }
 

@@ -111,7 +111,7 @@ impl From<&LiveCall> for Allowed {
             groups: routes.iter().map(|route| route.dispatcher_group_id).collect(),
             routes: routes.iter().map(RouteOut::from).collect(),
             target_uri: call.state.target_uri.clone(),
-            next_hop: call.state.next_hop.clone(),
+            next_hop: call.state.sent_to.clone(),
         }
     }
 }

@@ -33,9 +33,11 @@ pub(super) async fn check_owners(conn: &mut Conn) -> Result<(), Stop> {
     let stray: Option<(String, String)> = conn
         .opt(
             sql!(
-                "SELECT h.kind, h.reference FROM ledger_holds h
+                "SELECT h.kind, h.reference FROM (
+                     SELECT kind, reference, account_id, currency FROM ledger_holds WHERE state = 'open'
+                     UNION ALL SELECT 'call', call_id, account_id, currency FROM live_calls WHERE held > 0) AS h
                  LEFT JOIN ledger_balances b ON b.account_id = h.account_id AND b.currency = h.currency
-                 WHERE h.state = 'open' AND b.account_id IS NULL ORDER BY h.kind, h.reference LIMIT 1"
+                 WHERE b.account_id IS NULL ORDER BY h.kind, h.reference LIMIT 1"
             ),
             params![],
         )

@@ -197,7 +197,7 @@ fn live_call(attempt: &Attempt, context: &CallContext, offer: Offer, reservation
     let state = LiveState {
         routes: List(offer.routes),
         target_uri: offer.target_uri,
-        next_hop: offer.next_hop.map(|next_hop| next_hop.uri),
+        sent_to: offer.next_hop.map(|next_hop| next_hop.uri),
         upstream_id: offer.upstream_id,
         answered_at: None,
         seen_at: attempt.now,

@@ -12,7 +12,8 @@ table_row! {
     pub struct LiveState {
         pub routes: List<Route>,
         pub target_uri: Option<SipUri>,
-        pub next_hop: Option<SipUri>,
+        /// The next hop of an inbound call.
+        pub sent_to: Option<SipUri>,
         pub upstream_id: Option<UpstreamId>,
         pub answered_at: Option<Time>,
         pub seen_at: Time,

@@ -67,7 +67,7 @@ async fn close_batch(conn: &mut Conn) -> Result<usize, LedgerError> {
         cdrs::insert_provisional(conn, &provisional).await?;
         ended.push(EndedCall { cdr, reserved, held, hung_up_by });
     }
-    let routes = cdrs::write_cdrs(conn, &mut ended, &mut []).await?;
+    let routes = cdrs::write_cdrs(conn, &mut ended, &mut []).await?.settle(conn).await?;
     cdrs::add_routes(conn, &routes).await?;
     if !ended.is_empty() {
         tracing::warn!(calls = ended.len(), "stale calls closed");

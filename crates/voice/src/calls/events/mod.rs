@@ -198,11 +198,13 @@ async fn apply(
         let rejected = |id: &String| RejectedEvent { event_id: Some(id.clone()), reason: reason.to_owned() };
         answer.rejected.extend(events.event_ids.iter().map(rejected));
     }
-    let routes = cdrs::write_cdrs(conn, &mut ended, &mut amendments).await?;
+    let mut unsettled = cdrs::write_cdrs(conn, &mut ended, &mut amendments).await?;
     continuing.sort_by_key(|(locked, ..)| (locked.call.terms.account_id, locked.call.token));
     for (locked, events, answered_at) in continuing {
+        unsettled.settle_to(conn, locked.call.terms.account_id).await?;
         renew::keep_live(conn, &locked, events, answered_at, &mut answer).await?;
     }
+    let routes = unsettled.settle(conn).await?;
     cdrs::add_routes(conn, &routes).await?;
     Ok((answer, observed))
 }

@@ -111,29 +111,51 @@ impl AccountBatch {
     }
 }
 
-/// New CDRs by account.
-pub fn by_account<'r>(cdrs: impl Iterator<Item = &'r CdrRow>) -> BTreeMap<AccountId, AccountBatch> {
-    let mut batches: BTreeMap<AccountId, AccountBatch> = BTreeMap::new();
-    for cdr in cdrs {
-        batches.entry(cdr.terms.account_id).or_default().add_cdr(cdr);
-    }
-    batches
+/// What CDRs that are written mean for their accounts, to be settled in the order of these.
+#[derive(Default)]
+pub struct Unsettled {
+    accounts: BTreeMap<AccountId, AccountBatch>,
+    settled: BTreeMap<AccountId, AccountBatch>,
 }
 
-/// Settles account by account, and returns what is left to add to the rollups of all accounts.
-pub async fn settle(
-    conn: &mut Conn,
-    mut batches: BTreeMap<AccountId, AccountBatch>,
-) -> Result<RouteHours, LedgerError> {
-    let mut routes = RouteHours::new();
-    for (account, batch) in &mut batches {
-        for (key, rollup) in std::mem::take(&mut batch.routes) {
+impl Unsettled {
+    /// New CDRs.
+    pub fn new<'r>(cdrs: impl Iterator<Item = &'r CdrRow>) -> Unsettled {
+        let mut unsettled = Unsettled::default();
+        for cdr in cdrs {
+            unsettled.of(cdr.terms.account_id).add_cdr(cdr);
+        }
+        unsettled
+    }
+
+    pub(super) fn of(&mut self, account: AccountId) -> &mut AccountBatch {
+        self.accounts.entry(account).or_default()
+    }
+
+    /// Settles the accounts up to this one. A transaction that goes on to change rows of the account does this first.
+    pub async fn settle_to(&mut self, conn: &mut Conn, last: AccountId) -> Result<(), LedgerError> {
+        let later = self.accounts.split_off(&last);
+        let mut due = std::mem::replace(&mut self.accounts, later);
+        due.extend(self.accounts.remove_entry(&last));
+        for (account, batch) in &due {
+            batch.settle(conn, *account).await?;
+        }
+        self.settled.append(&mut due);
+        Ok(())
+    }
+
+    /// Settles all accounts, and returns what is left to add to the rollups of all accounts.
+    pub async fn settle(mut self, conn: &mut Conn) -> Result<RouteHours, LedgerError> {
+        if let Some((&last, _)) = self.accounts.last_key_value() {
+            self.settle_to(conn, last).await?;
+        }
+        let now = conn.now();
+        let rollups = self.settled.iter().flat_map(|(account, batch)| batch.roll_up(*account, now));
+        conn.exec_many(&rollups.collect::<Vec<_>>()).await?;
+        let mut routes = RouteHours::new();
+        for (key, rollup) in self.settled.into_values().flat_map(|batch| batch.routes) {
             routes.entry(key).or_default().add(rollup);
         }
-        batch.settle(conn, *account).await?;
+        Ok(routes)
     }
-    let now = conn.now();
-    let rollups: Vec<Statement> = batches.iter().flat_map(|(account, batch)| batch.roll_up(*account, now)).collect();
-    conn.exec_many(&rollups).await?;
-    Ok(routes)
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::offer::Offer;
-use super::room::{Counter, Limit, Room};
+use super::room::{Counter, Limit, Place, Room};
 use super::store::{self, CallContext, ContextKey};
 use super::{Attempt, Refusal, Source};
 use crate::calls::live::{self, LiveCall, LiveState};
@@ -93,9 +93,10 @@ async fn judge(
     {
         return Ok(Err(Refusal::Denied(reason)));
     }
-    let reserved = room.take(context, &offer.price.rate, day_of(attempt.now));
+    let (account, trunk, day) = (context.account_id, context.trunk_id, day_of(attempt.now));
+    let reserved = room.take(Place { account, trunk, zone: &context.zone, day }, &offer.price.rate);
     if matches!(reserved, Err(Refusal::Denied(DenyReason::BalanceInsufficient))) {
-        conn.metrics().ledger.refusals.of(Kind::Call.as_str()).inc();
+        conn.count(|metrics| metrics.ledger.refusals.of(Kind::Call.as_str()), 1);
     }
     Ok(reserved.map(|reservation| live_call(attempt, context, offer, reservation)))
 }

@@ -144,12 +144,12 @@ impl From<DbError> for Refusal {
 /// Makes authorization decisions for switches.
 pub struct Authorizer {
     app: App,
-    queue: Arc<Queue>,
+    queue: Queue,
 }
 
 impl Authorizer {
     pub fn new(app: App) -> Authorizer {
-        Authorizer { app, queue: Arc::default() }
+        Authorizer { app, queue: Queue::start() }
     }
 
     pub async fn authorize(&self, request: AuthorizeRequest) -> Result<Decision, Problem> {

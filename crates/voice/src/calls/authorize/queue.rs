@@ -2,10 +2,10 @@
 //! together: the rows that they change and the commit that they wait for are mostly the same.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::group::{Outcome, authorize};
 use super::{Attempt, Refusal};
@@ -13,17 +13,10 @@ use api::problem::{Code, Problem};
 
 /// Maximum number of calls in one transaction.
 const MAX_TOGETHER: usize = 128;
+/// Maximum number of calls that wait here; more wait to get in.
+const MAX_WAITING: usize = 1024;
 
-/// Bounded by the number of requests in progress.
-#[derive(Default)]
-pub struct Queue(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    waiting: Vec<Waiting>,
-    /// Whether a task decides on those that wait.
-    is_served: bool,
-}
+pub struct Queue(mpsc::Sender<Waiting>);
 
 struct Waiting {
     attempt: Arc<Attempt>,
@@ -38,44 +31,32 @@ impl Waiting {
 }
 
 impl Queue {
-    pub async fn authorize(self: &Arc<Queue>, attempt: Attempt) -> Outcome {
+    /// Serves the queue until it is dropped, in a task of its own: a request that goes away does not stop the others.
+    pub fn start() -> Queue {
+        let (sender, receiver) = mpsc::channel(MAX_WAITING);
+        tokio::spawn(serve(receiver));
+        Queue(sender)
+    }
+
+    pub async fn authorize(&self, attempt: Attempt) -> Outcome {
         let attempt = Arc::new(attempt);
         if attempt.is_foreign() {
             return authorize_one(attempt).await;
         }
         let (outcome, decided) = oneshot::channel();
-        if self.enter(Waiting { attempt, outcome }) {
-            // A task of its own, so that a request that goes away does not stop the others.
-            tokio::spawn(Arc::clone(self).serve());
-        }
+        // If it cannot be sent, it is dropped and will not be decided.
+        let _ = self.0.send(Waiting { attempt, outcome }).await;
         decided.await.unwrap_or_else(|_| Err(not_decided()))
     }
+}
 
-    /// Whether a task must be started that serves the queue.
-    fn enter(&self, waiting: Waiting) -> bool {
-        let mut state = self.state();
-        state.waiting.push(waiting);
-        !std::mem::replace(&mut state.is_served, true)
-    }
-
-    /// Decides on all attempts, until none waits. A panic fails those that it hit.
-    async fn serve(self: Arc<Queue>) {
-        while let Some(next) = self.next() {
-            if AssertUnwindSafe(decide(next)).catch_unwind().await.is_err() {
-                tracing::error!("joint authorization panicked");
-            }
+/// Decides on those that wait, again and again. A panic fails those that it hit.
+async fn serve(mut receiver: mpsc::Receiver<Waiting>) {
+    let mut waiting = Vec::new();
+    while receiver.recv_many(&mut waiting, MAX_TOGETHER).await > 0 {
+        if AssertUnwindSafe(decide(std::mem::take(&mut waiting))).catch_unwind().await.is_err() {
+            tracing::error!("joint authorization panicked");
         }
-    }
-
-    fn next(&self) -> Option<Vec<Waiting>> {
-        let mut state = self.state();
-        let number = state.waiting.len().min(MAX_TOGETHER);
-        state.is_served = number > 0;
-        (number > 0).then(|| state.waiting.drain(..number).collect())
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

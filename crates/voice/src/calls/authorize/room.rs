@@ -25,6 +25,15 @@ pub enum Counter {
     Money,
 }
 
+/// Whose limits a call takes from, on which day.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub account: AccountId,
+    pub trunk: TrunkId,
+    pub zone: &'a str,
+    pub day: i64,
+}
+
 /// A limit, what was in use when it was read, and what calls have taken since.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
@@ -68,16 +77,17 @@ impl Room {
 
     /// Takes what a call needs, with a shorter reservation if spend or money do not suffice for a whole one. If anything
     /// is missing, nothing is taken.
-    pub fn take(&mut self, context: &CallContext, rate: &Rate, day: i64) -> Result<Reservation, Refusal> {
-        let (account, trunk) = (context.account_id, context.trunk_id);
+    pub fn take(&mut self, place: Place<'_>, rate: &Rate) -> Result<Reservation, Refusal> {
+        let Place { account, trunk, zone, day } = place;
         let is_too_dear = || Refusal::Denied(DenyReason::BalanceInsufficient);
         let whole = afford(rate, RESERVED_SECONDS, i64::MAX).ok_or_else(is_too_dear)?;
-        let is_capped = || Refusal::FraudCap(DailySpend { account, day, limit: context.spend_limit() });
+        let limit = self.limits.get(&(account, Counter::Spend(day))).map_or(0, |spend| spend.limit);
+        let is_capped = || Refusal::FraudCap(DailySpend { account, day, limit });
         let capped = within(rate, whole, self.left(account, Counter::Spend(day))).ok_or_else(is_capped)?;
         let places = [
             (Counter::Channels(trunk), DenyReason::ChannelCap),
             (Counter::Starts(trunk), DenyReason::CpsLimit),
-            (Counter::Zone(context.zone.clone()), DenyReason::ZoneQuota),
+            (Counter::Zone(zone.to_owned()), DenyReason::ZoneQuota),
         ];
         for (counter, reason) in places.clone() {
             if self.left(account, counter) < 1 {
@@ -109,7 +119,6 @@ mod tests {
 
     use super::*;
 
-    const NOW: Time = Time::from_millis(0);
     const ACCOUNT: AccountId = AccountId::new(Uuid::nil());
 
     fn trunk(number: u8) -> TrunkId {
@@ -126,14 +135,20 @@ mod tests {
             calls in prop::collection::vec((0u8..3, 1i64..1000), 1..60), cap in 1i64..20, quota in 1i64..30,
             spend in 1i64..50_000, money in -100i64..50_000
         ) {
-            let contexts: Vec<CallContext> =
-                (0..3).map(|number| CallContext::sample(ACCOUNT, trunk(number), cap, [quota, spend, money])).collect();
             let mut room = Room::default();
-            contexts.iter().for_each(|context| room.add(context, NOW, 0, 0));
+            let mut add = |counter, limit, used| room.limits.insert((ACCOUNT, counter), Limit { limit, used, taken: 0 });
+            for number in 0..3 {
+                add(Counter::Channels(trunk(number)), cap, 1);
+                add(Counter::Starts(trunk(number)), i64::MAX, 0);
+            }
+            add(Counter::Spend(0), spend, 0);
+            add(Counter::Zone(ALL_ZONES.to_owned()), i64::MAX, 0);
+            add(Counter::Zone("eu-west".to_owned()), quota, 1);
+            add(Counter::Money, money, 0);
             for (number, nanos_per_second) in calls {
                 let rate = Rate::new(nanos_per_second * 60, 0, 1, 1).unwrap();
                 let before = (taken(&room, Counter::Spend(0)), taken(&room, Counter::Money));
-                match room.take(&contexts[usize::from(number)], &rate, 0) {
+                match room.take(Place { account: ACCOUNT, trunk: trunk(number), zone: "eu-west", day: 0 }, &rate) {
                     Ok(reservation) => {
                         prop_assert_eq!(rate.price(reservation.seconds), Ok(reservation.amount));
                         prop_assert_eq!(taken(&room, Counter::Spend(0)), before.0 + reservation.amount);

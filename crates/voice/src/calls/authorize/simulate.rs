@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::group;
+use super::group::{self, Outcome};
 use super::{Attempt, Caches, MAX_DECISIONS, Refusal, Source, Versions, attempt};
 use crate::calls::live;
 use crate::calls::types::{AuthorizeRequest, Denied, DenyReason};
@@ -74,22 +74,12 @@ pub struct SimulatedCall {
     pub max_seconds: Option<i64>,
 }
 
-/// Why the transaction of a simulation was rolled back.
-enum Rollback {
-    /// With the seconds that would be reserved.
-    Allowed(i64),
-    Refused(Refusal),
-}
+/// A decision that was rolled back.
+struct Rehearsed(Outcome);
 
-impl From<DbError> for Rollback {
+impl From<DbError> for Rehearsed {
     fn from(error: DbError) -> Self {
-        Rollback::Refused(error.into())
-    }
-}
-
-impl From<Refusal> for Rollback {
-    fn from(refusal: Refusal) -> Self {
-        Rollback::Refused(refusal)
+        Rehearsed(Err(error.into()))
     }
 }
 
@@ -120,15 +110,14 @@ async fn decide(ctx: &RequestCtx, call: &CallSimulate) -> Result<SimulatedCall, 
         let attempt = attempt(app, &request, &caches, Source::Trunk(call.trunk_id, account), None, (now, priced_at));
         let attempt = Arc::new(attempt);
         let alone = vec![Arc::clone(&attempt)];
-        let rehearsed = app.db.tx(alone, |conn, alone| Box::pin(rehearse(conn, alone))).await;
-        let Err(rollback) = rehearsed;
-        match rollback {
-            Rollback::Allowed(seconds) => return Ok(answer(&attempt, Ok(seconds))),
-            Rollback::Refused(Refusal::Denied(reason)) => return Ok(answer(&attempt, Err(reason))),
-            Rollback::Refused(Refusal::FraudCap(_)) => return Ok(answer(&attempt, Err(DenyReason::FraudCap))),
-            Rollback::Refused(Refusal::Behind(newer)) => versions = newer,
-            Rollback::Refused(Refusal::Moved) => {}
-            Rollback::Refused(Refusal::Problem(problem)) => return Err(problem),
+        let Err(Rehearsed(outcome)) = app.db.tx(alone, |conn, alone| Box::pin(rehearse(conn, alone))).await;
+        match outcome {
+            Ok(allowed) => return Ok(answer(&attempt, Ok(allowed.max_seconds))),
+            Err(Refusal::Denied(reason)) => return Ok(answer(&attempt, Err(reason))),
+            Err(Refusal::FraudCap(_)) => return Ok(answer(&attempt, Err(DenyReason::FraudCap))),
+            Err(Refusal::Behind(newer)) => versions = newer,
+            Err(Refusal::Moved) => {}
+            Err(Refusal::Problem(problem)) => return Err(problem),
         }
     }
     Err(Problem::unavailable("The tariff is changing; try again."))
@@ -152,13 +141,9 @@ fn request(ctx: &RequestCtx, call: &CallSimulate) -> Result<AuthorizeRequest, Pr
 }
 
 /// Begins the call, and undoes that by failing.
-async fn rehearse(conn: &mut Conn, alone: &[Arc<Attempt>]) -> Result<Infallible, Rollback> {
-    let outcome = group::decide(conn, alone).await?.pop();
-    Err(match outcome {
-        Some(Ok(allowed)) => Rollback::Allowed(allowed.max_seconds),
-        Some(Err(refusal)) => Rollback::Refused(refusal),
-        None => Rollback::Refused(Refusal::Moved),
-    })
+async fn rehearse(conn: &mut Conn, alone: &[Arc<Attempt>]) -> Result<Infallible, Rehearsed> {
+    let decided = group::decide(conn, alone).await;
+    Err(Rehearsed(decided.and_then(|mut outcomes| outcomes.pop().unwrap_or(Err(Refusal::Moved)))))
 }
 
 fn answer(attempt: &Attempt, outcome: Result<i64, DenyReason>) -> SimulatedCall {

@@ -104,40 +104,6 @@ impl CallContext {
     }
 }
 
-#[cfg(test)]
-impl CallContext {
-    /// A trunk with one channel in use, on an account that has spent nothing.
-    pub fn sample(account: AccountId, trunk: TrunkId, channel_cap: i64, limits: [i64; 3]) -> CallContext {
-        let [zone_quota, max_spend_per_day, available] = limits;
-        CallContext {
-            trunk_id: trunk,
-            account_id: account,
-            zone: "eu-west".to_owned(),
-            channel_cap,
-            cps_limit: None,
-            is_account_active: true,
-            max_spend_per_day: Some(max_spend_per_day),
-            max_rate_per_minute: None,
-            zone_quota: Some(zone_quota),
-            inbound_uri: None,
-            allowed_inbound_host: None,
-            number_country: None,
-            number_trunk: None,
-            addresses: 0,
-            gateways: 0,
-            tariff: 0,
-            plans: 0,
-            spent: 0,
-            trunk_calls: 1,
-            second: 0,
-            in_second: 0,
-            zone_calls: 1,
-            zone_hour: Some(0),
-            available,
-        }
-    }
-}
-
 /// The contexts of calls; none where the trunk is gone.
 pub async fn contexts(conn: &mut Conn, keys: &[ContextKey<'_>]) -> Result<Vec<Option<CallContext>>, DbError> {
     let currency = CURRENCY;

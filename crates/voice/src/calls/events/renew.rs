@@ -11,7 +11,7 @@ use crate::concurrency::{DailySpend, SECOND_MILLIS, day_of};
 use crate::fraud_caps;
 use api::problem::Problem;
 use db::{Conn, DbError};
-use platform::ledger;
+use platform::ledger::{self, Kind};
 use values::Time;
 
 /// A reservation is renewed when fewer seconds of it are left.
@@ -117,5 +117,9 @@ async fn renew(conn: &mut Conn, locked: &LockedCall, progress: Progress) -> Resu
 async fn set_hold(conn: &mut Conn, call: &LiveCall, amount: i64) -> Result<bool, DbError> {
     let CallTerms { account_id, currency, .. } = call.terms;
     let more = amount - call.state.held;
-    Ok(more == 0 || ledger::set_aside(conn, account_id, currency, more).await?)
+    let is_held = more == 0 || ledger::set_aside(conn, account_id, currency, more).await?;
+    if !is_held {
+        conn.count(|metrics| metrics.ledger.refusals.of(Kind::Call.as_str()), 1);
+    }
+    Ok(is_held)
 }

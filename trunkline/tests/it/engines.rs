@@ -49,8 +49,8 @@ async fn empty(db: &TestDb) -> Db {
 async fn begin_call(conn: &mut Conn, account: AccountId, token: Uuid, reserved: Money) -> Result<u64> {
     conn.exec(
         "INSERT INTO live_calls (token, edge_id, call_id, from_tag, account_id, trunk_id, leg, zone, calling, called,
-             currency, rate_per_minute, connect_fee, increment_seconds, minimum_seconds, routes, started_at, seen_at, reserved,
-             reserved_seconds, expires_at, hang_up)
+             currency, rate_per_minute, connect_fee, increment_seconds, minimum_seconds, routes, started_at,
+             seen_at, reserved, reserved_seconds, expires_at, hang_up)
          VALUES ($1, 'edge-1', $2, '', $3, $1, 'termination', 'eu-west', '+31201111111', '+31201234567', 'EUR', 0, 0,
              1, 0, '[]', $4, $4, $5, 300, $4, FALSE)",
         params![token, token.to_string(), account, NOW, reserved.nanos()],

@@ -56,7 +56,7 @@ pub(super) fn rollout(text: &str) -> Rollout {
                     breaks.push(format!("there is no {view} any more"));
                 }
             }
-            ["CREATE", "VIEW" | "FUNCTION" | "OR" | "TRIGGER" | "CONSTRAINT", ..]
+            ["CREATE", "VIEW" | "AGGREGATE" | "FUNCTION" | "OR" | "TRIGGER" | "CONSTRAINT", ..]
             | ["ALTER", "FUNCTION", ..]
             | ["ALTER", "TABLE", _, "SET" | "DROP" | "RENAME", ..]
             | ["DROP", "INDEX" | "TRIGGER" | "FUNCTION" | "TABLE", ..]

@@ -46,7 +46,7 @@ both! {
         assert!(told.contains("1 file") && told.contains(if db.is_shared() { "PostgreSQL" } else { "SQLite" }), "{told}");
         assert!(all.len() > before.len(), "nobody wrote meanwhile");
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(files_below(shelf.path()), [file.clone()], "nothing but the backup is left");
+        assert_eq!(files_below(shelf.path()), std::slice::from_ref(&file), "nothing but the backup is left");
         drop(node);
 
         let (url, data) = (db.empty_beside(elsewhere.path()).await, elsewhere.path().join("data"));

@@ -59,7 +59,7 @@ impl Imap {
         let mut session = ImapSession { wire: within(STEP_TIMEOUT, self.connect()).await? };
         session.sign_in(&self.settings).await?;
         let folder = quoted(&self.settings.folder.replace('&', "&-"));
-        session.run(&format!("SELECT {folder}"), "to select the folder").await?;
+        session.run(&["SELECT", &folder].join(" "), "to select the folder").await?;
         Ok(session)
     }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use platform::app::App;
 use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::{audit, ledger};
+use voice::calls;
 
 pub const EXPIRE_HOLDS: Kind = Kind::new("housekeeping.expire_holds").class(Class::Money);
 pub const LOG_AUDIT_HEAD: Kind = Kind::new("housekeeping.audit_head");
@@ -18,6 +19,8 @@ const BATCH_HOLDS: i64 = 1000;
 /// Expires holds whose time is over, so that their money is available again.
 pub async fn expire_holds_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let batch = || context.db.tx((), |conn, ()| Box::pin(ledger::expire(conn, BATCH_HOLDS)));
+    while batch().await? == BATCH_HOLDS.cast_unsigned() {}
+    let batch = || context.db.tx((), |conn, ()| Box::pin(calls::expire_holds(conn, BATCH_HOLDS)));
     while batch().await? == BATCH_HOLDS.cast_unsigned() {}
     Ok(())
 }

@@ -243,6 +243,24 @@ impl Conn {
         Ok(())
     }
 
+    /// Runs one statement with each of these lists of parameters; on PostgreSQL in one round trip. Returns the first row
+    /// of each, if there is one.
+    pub async fn opt_each<T: FromRow + Send>(
+        &mut self,
+        sql: &'static str,
+        lists: &[Vec<Value<'_>>],
+    ) -> Result<Vec<Option<T>>> {
+        self.check_allowed(sql)?;
+        let outcome = match &mut self.engine {
+            Engine::Sqlite(connection) => lists.iter().map(|params| sqlite::first(connection, sql, params)).collect(),
+            Engine::Postgres(session) => boxed(session.run_each(sql, lists)).await.and_then(|rows| {
+                rows.iter().map(|row| row.as_ref().map(|row| T::from_row(&Row::Postgres(row))).transpose()).collect()
+            }),
+            Engine::Gone => Err(DbError::Aborted),
+        };
+        self.record_outcome(outcome)
+    }
+
     async fn run(
         &mut self,
         sql: &'static str,

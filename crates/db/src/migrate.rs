@@ -118,6 +118,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0071_cdr_indexes",
     "0072_deck_notice",
     "0073_cdr_archive" + postgres,
+    "0074_live_call_holds" + postgres + sqlite,
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.
@@ -173,7 +174,12 @@ pub async fn applied_migrations(conn: &mut Conn) -> Result<i64> {
 impl Db {
     /// Applies all pending migrations.
     pub async fn migrate(&self) -> Result<()> {
-        while let Some(name) = self.tx((), |conn, ()| Box::pin(migrate_next(conn))).await? {
+        self.migrate_to(MIGRATIONS.len()).await
+    }
+
+    /// Applies the first migrations up to this number, as an older release does.
+    pub async fn migrate_to(&self, number: usize) -> Result<()> {
+        while let Some(name) = self.tx(number, |conn, last| Box::pin(migrate_next(conn, *last))).await? {
             tracing::info!(migration = name, "migration applied");
         }
         Ok(())
@@ -208,8 +214,8 @@ impl Db {
     }
 }
 
-/// Applies the first pending migration and returns its name.
-async fn migrate_next(conn: &mut Conn) -> Result<Option<&'static str>> {
+/// Applies the first pending migration, unless it comes after the last one wanted, and returns its name.
+async fn migrate_next(conn: &mut Conn, last: usize) -> Result<Option<&'static str>> {
     if conn.is_sqlite() {
         conn.script(&sqlite_ddl(TABLE)).await?;
     } else {
@@ -219,6 +225,9 @@ async fn migrate_next(conn: &mut Conn) -> Result<Option<&'static str>> {
     }
     let Some(next) = pending(conn).await?.first() else { return Ok(None) };
     let number = 1 + MIGRATIONS.iter().position(|migration| migration.name == next.name).unwrap_or_default();
+    if number > last {
+        return Ok(None);
+    }
     next.apply(number, conn).await?;
     Ok(Some(next.name))
 }

@@ -320,6 +320,46 @@ impl Session {
         }
     }
 
+    /// The first row for each of these lists of parameters.
+    pub(super) async fn run_each(
+        &mut self,
+        sql: &str,
+        lists: &[Vec<Value<'_>>],
+    ) -> Result<Vec<Option<tokio_postgres::Row>>> {
+        self.is_busy = true;
+        let outcome = timeout(self.deadline, self.send_each(sql, lists)).await;
+        self.is_busy = false;
+        self.answered(outcome)
+    }
+
+    /// Sends the statement with all lists before it waits for the first result.
+    async fn send_each(&mut self, sql: &str, lists: &[Vec<Value<'_>>]) -> Result<Vec<Option<tokio_postgres::Row>>> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        let Some(params) = lists.first() else { return Ok(Vec::new()) };
+        let statement = &prepare(client, sql, params).await?;
+        let mut queries = Vec::with_capacity(lists.len());
+        for params in lists {
+            queries.push(async move {
+                let rows = client.query_raw(statement, params.iter().map(Bound)).await?;
+                let mut rows = pin!(rows);
+                let mut first = None;
+                while let Some(row) = rows.try_next().await? {
+                    first = first.or(Some(row));
+                }
+                Ok::<_, tokio_postgres::Error>(first)
+            });
+        }
+        let queries = future::try_join_all(queries);
+        if let State::BeginPending(isolation) = self.transaction {
+            self.transaction = State::Open;
+            let (begun, found) = future::join(client.batch_execute(isolation.begin()), queries).await;
+            begun?;
+            Ok(found?)
+        } else {
+            Ok(queries.await?)
+        }
+    }
+
     pub(super) async fn copy_in<R: Sync, const N: usize>(
         &mut self,
         table: &str,

@@ -21,7 +21,7 @@ use super::conn::{Access, Conn};
 use super::copy::{Conflict, TableRows};
 use super::error::{DbError, Result};
 use super::options::DbOptions;
-use super::row::Row;
+use super::row::{FromRow, Row};
 use super::signals::Signals;
 use super::{Load, Reader};
 use crate::metrics::Metrics;
@@ -210,6 +210,18 @@ pub(super) fn run(
     visit: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<u64> {
     execute(connection, sql, params, visit).map_err(|error| unique::name(connection, error))
+}
+
+/// The first row, if there is one.
+pub(super) fn first<T: FromRow>(connection: &Connection, sql: &str, params: &[Value<'_>]) -> Result<Option<T>> {
+    let mut first = None;
+    run(connection, sql, params, |row| {
+        if first.is_none() {
+            first = Some(T::from_row(&row)?);
+        }
+        Ok(())
+    })?;
+    Ok(first)
 }
 
 fn execute(

@@ -8,8 +8,11 @@ use db::params;
 use db::{Conn, Db, DbError, DbOptions, MIGRATIONS, Result};
 use rusqlite::Connection;
 use tokio::task::JoinSet;
+use uuid::Uuid;
+use values::{AccountId, Money};
 
 use crate::world::engines::{TestDb, both, postgres_client, uuid};
+use crate::world::fixtures::ledger::{Action, DAY, NOW, amounts, customer_with, eur, hold, run, run_at, verify};
 
 const SCRIBBLES: &str = "CREATE TABLE scribbles (id UUID PRIMARY KEY NOT NULL, text TEXT NOT NULL);";
 
@@ -42,6 +45,19 @@ async fn empty(db: &TestDb) -> Db {
     Db::clone(db)
 }
 
+/// A live call as it was before it kept its own hold.
+async fn begin_call(conn: &mut Conn, account: AccountId, token: Uuid, reserved: Money) -> Result<u64> {
+    conn.exec(
+        "INSERT INTO live_calls (token, edge_id, call_id, from_tag, account_id, trunk_id, leg, zone, calling, called,
+             currency, rate_per_minute, connect_fee, increment_seconds, minimum_seconds, routes, started_at,
+             seen_at, reserved, reserved_seconds, expires_at, hang_up)
+         VALUES ($1, 'edge-1', $2, '', $3, $1, 'termination', 'eu-west', '+31201111111', '+31201234567', 'EUR', 0, 0,
+             1, 0, '[]', $4, $4, $5, 300, $4, FALSE)",
+        params![token, token.to_string(), account, NOW, reserved.nanos()],
+    )
+    .await
+}
+
 both! {
     async fn a_migrated_database_is_current_and_migrates_no_further(db) {
         db.check_version().await.unwrap();
@@ -65,6 +81,35 @@ both! {
             nodes.spawn(async move { db.migrate().await });
         }
         assert!(nodes.join_all().await.into_iter().all(|migrated| migrated.is_ok()));
+    }
+
+    async fn open_holds_of_live_calls_move_into_their_calls(db) {
+        let db = empty(db).await;
+        let moving = MIGRATIONS.iter().position(|migration| migration.name.ends_with("_live_call_holds")).unwrap();
+        db.migrate_to(moving).await.unwrap();
+        let account = customer_with(&db, eur(20)).await;
+        let [expired, held, free] = [2, 3, 0].map(|units| (uuid(), eur(units)));
+        for (token, reserved) in [expired, held, free] {
+            db.tx((account, token, reserved), |conn, (account, token, reserved)| {
+                Box::pin(begin_call(conn, *account, *token, *reserved))
+            }).await.unwrap();
+        }
+        run(&db, hold(account, &expired.0.to_string(), expired.1)).await.unwrap();
+        run_at(&db, Action::Expire, NOW.plus(DAY)).await.unwrap();
+        run(&db, hold(account, &held.0.to_string(), held.1)).await.unwrap();
+        run(&db, hold(account, "no live call", eur(4))).await.unwrap();
+
+        db.migrate().await.unwrap();
+        assert_eq!(amounts(&db, account).await, (eur(20), eur(7), eur(13)));
+        assert_eq!(verify(&db).await.unwrap().open_holds, 2);
+        let mut reader = db.read().await.unwrap();
+        let calls: Vec<(Uuid, i64)> =
+            reader.all("SELECT token, held FROM live_calls WHERE held > 0", &[]).await.unwrap();
+        assert_eq!(calls, [(held.0, held.1.nanos())]);
+        let holds: Vec<(String, String)> =
+            reader.all("SELECT reference, state FROM ledger_holds ORDER BY state", &[]).await.unwrap();
+        let others = [(expired.0.to_string(), "expired".to_owned()), ("no live call".to_owned(), "open".to_owned())];
+        assert_eq!(holds, others);
     }
 
     async fn a_newer_database_is_refused(db) {

@@ -42,11 +42,11 @@ pub(super) fn rollout(text: &str) -> Rollout {
             ["ALTER", "TABLE", table, "SET", "UNLOGGED" | "LOGGED"] if !own.contains(table) => {
                 waits.push(format!("rewrites {table}"));
             }
+            ["ALTER", "TABLE", table, "DROP" | "RENAME", "COLUMN", column, ..] if !own.contains(table) => {
+                breaks.push(format!("{table} has no {column} any more"));
+            }
             ["ALTER", "TABLE", table, "RENAME", ..] | ["DROP", "TABLE", table, ..] if !own.contains(table) => {
                 breaks.push(format!("there is no {table} any more"));
-            }
-            ["ALTER", "TABLE", table, "DROP", "COLUMN", column, ..] if !own.contains(table) => {
-                breaks.push(format!("{table} has no {column} any more"));
             }
             ["DROP", "VIEW", view, ..] => {
                 if !statements
@@ -122,13 +122,14 @@ mod tests {
             ["builds the index b_by_c on b", "rewrites rows of b", "has a statement that is not known: VACUUM b …"];
         assert_eq!(rollout(waits), Rollout::Waits(reasons.map(str::to_owned).into()));
         let breaks = "UPDATE b SET c = 1;\nALTER TABLE b ADD COLUMN e TEXT NOT NULL;\nALTER TABLE b DROP COLUMN c;\n\
-                      DROP TABLE d;\nDROP VIEW v;\nALTER TABLE x RENAME TO y;";
+                      DROP TABLE d;\nDROP VIEW v;\nALTER TABLE x RENAME TO y;\nALTER TABLE b RENAME COLUMN f TO g;";
         let reasons = [
             "b requires e",
             "b has no c any more",
             "there is no d any more",
             "there is no v any more",
             "there is no x any more",
+            "b has no f any more",
         ];
         assert_eq!(rollout(breaks), Rollout::Breaks(reasons.map(str::to_owned).into()));
     }

@@ -1,8 +1,9 @@
 //! Holds: money set aside for something in progress, such as a live call.
 //!
 //! A hold has the kind and reference of the transaction that will capture it. `held` in the balance row is the sum of
-//! the open holds. Every change locks the hold first and the balance row second; only placing a hold goes the other
-//! way, but no other transaction can see its new row yet.
+//! the open holds and of what is set aside for live calls, each of which keeps its own. Every change locks the hold
+//! first and the balance row second; only placing a hold goes the other way, but no other transaction can see its new
+//! row yet.
 //!
 //! A hold past its expiry counts until a job, or a debit that needs the money, ends it. It can be renewed even then, if
 //! the money is available: a switch that was offline for long keeps its calls.
@@ -72,7 +73,6 @@ impl HoldRow {
 
 /// Sets money aside if the amount is available.
 pub async fn hold(conn: &mut Conn, new: &NewHold<'_>) -> Result<Hold, LedgerError> {
-    let now = conn.now();
     check_reference(new.reference)?;
     let (nanos, currency) = (checked(new.amount)?, new.amount.currency());
     let mut reserved = reserve_new(conn, new, nanos).await?;
@@ -86,31 +86,12 @@ pub async fn hold(conn: &mut Conn, new: &NewHold<'_>) -> Result<Hold, LedgerErro
     if !reserved {
         return Err(insufficient(conn, new.kind, new.account, new.amount).await?);
     }
-    let insert = insert_statement(new, nanos, now);
-    let inserted = conn.exec(insert.text, &insert.params).await?;
-    if inserted == 0 {
+    if insert(conn, new, nanos).await? == 0 {
         // Another transaction placed the same hold while this one waited for the balance row; a retry will find it.
         return Err(conn.retry_conflict().into());
     }
     let (account, amount, expires_at) = (new.account, new.amount, new.until);
     Ok(Hold { account, amount, state: HoldState::Open, expires_at, already: false })
-}
-
-/// The statements that place several new holds of one customer, to be run in this order. Each must change one row;
-/// otherwise roll back, and [`hold`] tells why.
-pub fn hold_statements(news: &[NewHold<'_>], now: Time) -> Result<Vec<Statement>, LedgerError> {
-    let Some(first) = news.first() else { return Ok(Vec::new()) };
-    let (mut statements, mut sum) = (Vec::with_capacity(news.len() + 1), Money::from_nanos(0, first.amount.currency()));
-    for new in news {
-        check_reference(new.reference)?;
-        if new.account != first.account {
-            return Err(LedgerError::Invalid("holds that are placed together must be of one customer"));
-        }
-        sum = sum.add(new.amount).map_err(|_| LedgerError::TooLarge)?;
-        statements.push(insert_statement(new, checked(new.amount)?, now));
-    }
-    statements.insert(0, change_held_statement(first.account, first.amount.currency(), checked(sum)?));
-    Ok(statements)
 }
 
 /// Changes the amount and the expiry of a hold. An increase must be available; a decrease always succeeds.
@@ -147,12 +128,6 @@ pub async fn renew(
     Ok(HoldRow { amount: nanos, expires_at: until, state: HoldState::Open, ..held }.to_hold(false))
 }
 
-/// The amount of a hold, if it is open.
-pub async fn open_hold_amount(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Money>, DbError> {
-    let open = find(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open);
-    Ok(open.map(|hold| Money::from_nanos(hold.amount, hold.currency)))
-}
-
 /// Posts a charge, which may be more or less than was held, and ends the hold of the same kind and reference. The usage
 /// has happened, so it is charged whatever the balance is, and even without a hold.
 pub async fn capture(conn: &mut Conn, entry: &Entry) -> Result<Posted, LedgerError> {
@@ -175,48 +150,29 @@ pub async fn capture(conn: &mut Conn, entry: &Entry) -> Result<Posted, LedgerErr
     Ok(posted)
 }
 
-/// Ends several open holds of one customer and posts their charge as one transaction, if there is any. As with
-/// [`capture`], it is charged whatever the balance is.
-pub async fn capture_many(
+/// Releases what was [set aside](set_aside) for things of one customer that are over, and posts their charge as one
+/// transaction, if there is any. As with [`capture`], it is charged whatever the balance is.
+pub async fn capture_together(
     conn: &mut Conn,
-    customer: (AccountId, Currency),
-    (kind, references): (Kind, &[String]),
+    (account, currency): (AccountId, Currency),
+    released: i64,
     charge: Option<&Entry>,
 ) -> Result<Option<Posted>, LedgerError> {
-    let now = conn.now();
-    let (account, currency) = customer;
-    if let Some(entry) = charge {
-        require_charge(entry)?;
-        if (entry.account, entry.currency) != customer {
+    let posted = match charge {
+        None => None,
+        Some(entry) if (entry.account, entry.currency) != (account, currency) => {
             return Err(LedgerError::Invalid("a charge must be of the customer whose holds it captures"));
         }
-    }
-    let state = if charge.is_some() { HoldState::Captured } else { HoldState::Released };
-    let mut released = 0;
-    for reference in references {
-        let ended: Option<(i64,)> = conn
-            .opt(
-                sql!(
-                    "UPDATE ledger_holds SET state = $5, ended_at = $6
-                     WHERE kind = $1 AND reference = $2 AND account_id = $3 AND currency = $4 AND state = 'open'
-                     RETURNING amount"
-                ),
-                params![kind, reference, account, currency, state, now],
-            )
-            .await?;
-        released += ended.map_or(0, |(amount,)| amount);
-    }
-    let Some(entry) = charge else {
-        if released > 0 {
-            change_held(conn, account, currency, -released).await?;
+        Some(entry) => {
+            require_charge(entry)?;
+            Some(post(conn, entry, Guard::None { released }).await?)
         }
-        return Ok(None);
     };
-    let posted = post(conn, entry, Guard::None { released }).await?;
-    if posted.already {
-        change_held(conn, account, currency, -released).await?;
+    // A charge that was posted before released nothing.
+    if released > 0 && posted.as_ref().is_none_or(|posted| posted.already) {
+        set_aside(conn, account, currency, -released).await?;
     }
-    Ok(Some(posted))
+    Ok(posted)
 }
 
 /// Releases a hold. Returns whether there was an open one.
@@ -283,7 +239,7 @@ async fn due_of(conn: &mut Conn, account: AccountId, currency: Currency) -> Resu
 /// Expires these holds, which are locked by this transaction.
 async fn end_due(conn: &mut Conn, due: &[Due]) -> Result<u64, DbError> {
     for hold in due {
-        change_held(conn, hold.account_id, hold.currency, -hold.amount).await?;
+        set_aside(conn, hold.account_id, hold.currency, -hold.amount).await?;
         end(conn, hold.kind, &hold.reference, HoldState::Expired).await?;
     }
     Ok(due.len() as u64)
@@ -334,27 +290,30 @@ async fn reserve_new(conn: &mut Conn, new: &NewHold<'_>, nanos: i64) -> Result<b
     Ok(reserved > 0)
 }
 
-fn insert_statement(new: &NewHold<'_>, nanos: i64, now: Time) -> Statement {
-    Statement::new(
+async fn insert(conn: &mut Conn, new: &NewHold<'_>, nanos: i64) -> Result<u64, DbError> {
+    conn.exec(
         sql!(
             "INSERT INTO ledger_holds (kind, reference, account_id, currency, placed, amount, state, expires_at, created_at)
              VALUES ($1, $2, $3, $4, $5, $5, 'open', $6, $7) ON CONFLICT (kind, reference) DO NOTHING"
         ),
-        params![new.kind, new.reference, new.account, new.amount.currency(), nanos, new.until, now],
+        params![new.kind, new.reference, new.account, new.amount.currency(), nanos, new.until, conn.now()],
     )
+    .await
 }
 
 async fn reserve(conn: &mut Conn, hold: &HoldRow, more: i64) -> Result<bool, DbError> {
-    change_held(conn, hold.account_id, hold.currency, more).await
+    set_aside(conn, hold.account_id, hold.currency, more).await
 }
 
-/// Adds to `held` if that much is available, or subtracts, which always succeeds.
-async fn change_held(conn: &mut Conn, account: AccountId, currency: Currency, more: i64) -> Result<bool, DbError> {
-    let update = change_held_statement(account, currency, more);
+/// Adds to `held` if that much is available, or subtracts, which always succeeds. The caller keeps the record of what is
+/// held for what: this module does for holds, `calls` does for live calls.
+pub async fn set_aside(conn: &mut Conn, account: AccountId, currency: Currency, more: i64) -> Result<bool, DbError> {
+    let update = set_aside_statement(account, currency, more);
     Ok(conn.exec(update.text, &update.params).await? > 0)
 }
 
-fn change_held_statement(account: AccountId, currency: Currency, more: i64) -> Statement {
+/// The statement of [`set_aside`]. It changes one row, or none if too little is available.
+pub fn set_aside_statement(account: AccountId, currency: Currency, more: i64) -> Statement {
     Statement::new(
         sql!(
             "UPDATE ledger_balances SET held = held + $3

@@ -13,7 +13,7 @@
 //! neither avoids a charge nor hides a call. An end counts once because it deletes the live row.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: live calls and provisional CDRs by
-//! token; then account by account its days, trunks, zones, holds, balance and rollups.
+//! token; then account by account its days, trunks, zones, balance and rollups.
 
 mod alerts;
 mod authorize;
@@ -27,5 +27,5 @@ pub use alerts::{SEND_ALERTS, purge as purge_alerts, send_alerts_job};
 pub use authorize::{Authorizer, simulate};
 pub use events::{RouteBreaker, ingest_events};
 pub use live::{count_live, hang_up, list_live, list_own as list_own_live};
-pub use stale::{CLOSE_STALE, close_stale_job};
+pub use stale::{CLOSE_STALE, close_stale_job, expire_holds};
 pub use types::{AuthorizeRequest, Decision, Events, EventsAnswer};

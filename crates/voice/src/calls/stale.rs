@@ -1,4 +1,5 @@
-//! Closes live calls that have no events any more. Their CDRs are provisional.
+//! Live calls that have no events any more: first their money becomes available again, then they are closed. Their CDRs
+//! are provisional.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::cdrs::{self, CallEnd, CallStatus, EndedCall, ProvisionalCdr};
 use db::{Conn, DbError};
 use platform::app::App;
 use platform::jobs::{Class, JobContext, JobError, Kind};
-use platform::ledger::LedgerError;
+use platform::ledger::{self, LedgerError};
 
 pub const CLOSE_STALE: Kind = Kind::new("calls.close_vanished").class(Class::Money);
 
@@ -21,6 +22,18 @@ pub async fn close_stale_job(context: JobContext<App>, _: Value) -> Result<(), J
     let batch = || context.db.tx((), |conn, ()| Box::pin(close_batch(conn)));
     while batch().await.map_err(|error| JobError::Failed(error.to_string()))? == BATCH_SIZE.unsigned_abs() as usize {}
     Ok(())
+}
+
+/// Ends the holds of at most `batch` calls that have expired, and returns how many.
+pub async fn expire_holds(conn: &mut Conn, batch: i64) -> Result<u64, DbError> {
+    let mut expired = live::lock_expired(conn, batch).await?;
+    expired.sort_by_key(|hold| (hold.account_id, hold.currency));
+    let ends = expired.iter().flat_map(|hold| {
+        let release = ledger::set_aside_statement(hold.account_id, hold.currency, -hold.held);
+        [live::release_statement(hold.token), release]
+    });
+    conn.exec_many(&ends.collect::<Vec<_>>()).await?;
+    Ok(expired.len() as u64)
 }
 
 /// Closes up to [`BATCH_SIZE`] calls and returns how many.
@@ -41,7 +54,7 @@ async fn close_batch(conn: &mut Conn) -> Result<usize, LedgerError> {
         live::delete(conn, call.token).await?;
         // The switch that reports an answer later may have a clock that is behind.
         let ended_at = if call.state.answered_at.is_some() { end.ended_at } else { call.last_event_at() };
-        let (reserved, hung_up_by) = (call.state.reserved, call.hung_up_by());
+        let (reserved, held, hung_up_by) = (call.state.reserved, call.state.held, call.hung_up_by());
         let provisional = ProvisionalCdr {
             token: call.token,
             is_end_told: false,
@@ -52,9 +65,9 @@ async fn close_batch(conn: &mut Conn) -> Result<usize, LedgerError> {
             closed_at: now,
         };
         cdrs::insert_provisional(conn, &provisional).await?;
-        ended.push(EndedCall { cdr, reserved, hung_up_by });
+        ended.push(EndedCall { cdr, reserved, held, hung_up_by });
     }
-    let routes = cdrs::write_cdrs(conn, &mut ended, &mut []).await?;
+    let routes = cdrs::write_cdrs(conn, &mut ended, &mut []).await?.settle(conn).await?;
     cdrs::add_routes(conn, &routes).await?;
     if !ended.is_empty() {
         tracing::warn!(calls = ended.len(), "stale calls closed");

@@ -7,6 +7,7 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::live::LiveCall;
 use crate::cdrs::{CallStatus, Leg, Route, SwitchTime};
 use api::checks::{Checks, Given, must};
 use values::{AccountId, CallId, SipUri, Text, TrunkId, UpstreamId, text_enum};
@@ -96,6 +97,23 @@ pub struct Allowed {
     /// The address to send an inbound call to. It was checked: the switch must not resolve the host itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_hop: Option<SipUri>,
+}
+
+impl From<&LiveCall> for Allowed {
+    fn from(call: &LiveCall) -> Self {
+        let routes = &call.state.routes.0;
+        Allowed {
+            call_token: call.token,
+            account_id: call.terms.account_id,
+            trunk_id: call.terms.trunk_id,
+            leg: call.terms.leg,
+            max_seconds: call.state.reserved_seconds,
+            groups: routes.iter().map(|route| route.dispatcher_group_id).collect(),
+            routes: routes.iter().map(RouteOut::from).collect(),
+            target_uri: call.state.target_uri.clone(),
+            next_hop: call.state.sent_to.clone(),
+        }
+    }
 }
 
 /// An upstream that may take the call.

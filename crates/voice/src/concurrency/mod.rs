@@ -21,7 +21,7 @@ pub use peaks::{COUNT_PEAKS, CallSpan, count_peaks_job, queue_recount};
 pub use quotas::{ZoneQuota, admin_quotas, list_quotas, set_quotas};
 pub use store::{
     ALL_ZONES, channels_in_use, count_foreign, enter_zone, enter_zone_statement, inbound_channels_in_use, leave_zone,
-    occupy_channel, occupy_channels, release_channels,
+    occupy_channels, release_channels,
 };
 
 use values::Time;

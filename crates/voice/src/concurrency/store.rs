@@ -14,20 +14,8 @@ pub const PEAK_HISTORY_HOURS: i64 = 31 * 24;
 /// More zones than any operator has.
 pub const MAX_ZONES: i64 = 1000;
 
-/// Occupies a channel of a trunk; false if all are in use or the CPS limit of this second is reached.
-pub async fn occupy_channel(
-    conn: &mut Conn,
-    trunk: TrunkId,
-    channel_cap: i64,
-    cps_limit: Option<i64>,
-) -> Result<bool, DbError> {
-    let now = conn.now();
-    let statement = occupy_channels(trunk, 1, channel_cap, cps_limit, now);
-    Ok(conn.exec(statement.text, &statement.params).await? > 0)
-}
-
 /// The statement that occupies channels for `calls` calls. It changes one row if all of them may begin, else none.
-pub fn occupy_channels(trunk: TrunkId, calls: i64, channel_cap: i64, cps_limit: Option<i64>, now: Time) -> Statement {
+pub fn occupy_channels(trunk: TrunkId, calls: i64, channel_cap: i64, cps_limit: i64, now: Time) -> Statement {
     Statement::new(
         sql!(
             "INSERT INTO trunk_load (trunk_id, live, second, in_second)
@@ -38,7 +26,7 @@ pub fn occupy_channels(trunk: TrunkId, calls: i64, channel_cap: i64, cps_limit: 
                  second = CASE WHEN trunk_load.second >= $3 THEN trunk_load.second ELSE $3 END
              WHERE trunk_load.live + $2 <= $4 AND (trunk_load.second < $3 OR trunk_load.in_second + $2 <= $5)"
         ),
-        params![trunk, calls, now.seconds(), channel_cap, cps_limit.unwrap_or(i64::MAX)],
+        params![trunk, calls, now.seconds(), channel_cap, cps_limit],
     )
 }
 
@@ -71,18 +59,27 @@ pub async fn count_foreign(conn: &mut Conn, trunk: TrunkId, cps_limit: i64) -> R
     Ok(counted > 0)
 }
 
-/// Live inbound calls of a trunk.
-pub async fn inbound_channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
+/// Live inbound calls of a trunk of this account.
+pub async fn inbound_channels_in_use(conn: &mut Conn, account: AccountId, trunk: TrunkId) -> Result<i64, DbError> {
     let (live,) = conn
-        .one(sql!("SELECT COUNT(*) FROM live_calls WHERE trunk_id = $1 AND leg = 'origination'"), params![trunk])
+        .one(
+            sql!("SELECT COUNT(*) FROM live_calls WHERE account_id = $1 AND trunk_id = $2 AND leg = 'origination'"),
+            params![account, trunk],
+        )
         .await?;
     Ok(live)
 }
 
-/// Counts a call of an account in a zone; false if the zone quota is reached.
-pub async fn enter_zone(conn: &mut Conn, account: AccountId, zone: &str, quota: i64) -> Result<bool, DbError> {
+/// Counts calls of an account in a zone; false if they would exceed the zone quota.
+pub async fn enter_zone(
+    conn: &mut Conn,
+    account: AccountId,
+    zone: &str,
+    calls: i64,
+    quota: i64,
+) -> Result<bool, DbError> {
     let now = conn.now();
-    let statement = enter_zone_statement(account, zone, 1, quota, now);
+    let statement = enter_zone_statement(account, zone, calls, quota, now);
     let entered: Option<ZoneChange> = conn.opt(statement.text, &statement.params).await?;
     record_past_peaks(conn, account, zone, entered).await?;
     Ok(entered.is_some())

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::concurrency::DailySpend;
 use api::answer::Json;
 use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -17,7 +18,9 @@ use api::input::{Body, Path};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::balance::{CURRENCY, check_amount};
+use identity::notifications::{self, FraudCapReached, NotificationPayload};
 use identity::{accounts, onboarding};
+use platform::app::App;
 use platform::mail::{self, FraudCapsRaised, Recipient};
 use values::{AccountId, ExactMoney, Money};
 
@@ -109,4 +112,21 @@ async fn apply_update(tx: &mut Tx<'_>, update: &FraudCapsUpdate) -> Result<Json<
         mail::send(tx, &ctx.app, &to, &mail).await?;
     }
     Ok(Json(FraudCaps { max_spend_per_day: spend, max_rate_per_minute: rate.into() }))
+}
+
+/// Notifies an account, once a day, that its calls are denied by the daily cap.
+pub async fn notify_reached(app: &App, day: DailySpend) -> Result<(), DbError> {
+    app.db
+        .tx((app.clone(), day), |conn, (app, day)| {
+            Box::pin(async move {
+                if day.claim_notification(conn).await? {
+                    let limit = Money::from_nanos(day.limit, CURRENCY);
+                    notifications::notify(conn, day.account, &FraudCapReached { max_spend_per_day: limit }).await?;
+                    let mail = mail::FraudCapReached { limit };
+                    notifications::send_mail(conn, app, day.account, FraudCapReached::CODE, &mail).await?;
+                }
+                Ok::<_, DbError>(())
+            })
+        })
+        .await
 }

@@ -10,6 +10,7 @@ use values::{AccountId, Role};
 use crate::world::client::Answer;
 use crate::world::engines::both;
 use crate::world::fixtures::key;
+use crate::world::fixtures::ledger::verify;
 use crate::world::fixtures::onboarding::apply_event;
 use crate::world::fixtures::switch::{Scene, deny_reason, origination_call, scene_with_did};
 
@@ -37,6 +38,22 @@ async fn set_quotas(scene: &Scene, account: &str, quotas: Value) -> Answer {
 }
 
 both! {
+    async fn what_live_calls_hold_is_part_of_what_the_ledger_verifies(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        let stored = &scene.world.node.app.db;
+        assert_eq!(verify(stored).await.unwrap().open_holds, 1);
+        const MORE: &str = "UPDATE live_calls SET held = held + 1";
+        stored.tx((), |conn, ()| Box::pin(conn.exec(MORE, &[]))).await.unwrap();
+        let fault = verify(stored).await.unwrap_err().to_string();
+        assert!(fault.contains("but the open holds sum to 300000001"), "{fault}");
+        const LESS: &str = "UPDATE live_calls SET held = held - 1";
+        stored.tx((), |conn, ()| Box::pin(conn.exec(LESS, &[]))).await.unwrap();
+        scene.send_events(json!([scene.event("failed", &token, 0, json!({}))])).await;
+        assert_eq!(verify(stored).await.unwrap().open_holds, 0);
+        scene.end().await;
+    }
+
     async fn the_team_lists_live_calls(db) {
         let scene = scene_with_did(db, 10_000).await;
         let out = scene.allowed(json!({})).await["call_token"].clone();

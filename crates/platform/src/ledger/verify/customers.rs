@@ -33,9 +33,11 @@ pub(super) async fn check_owners(conn: &mut Conn) -> Result<(), Stop> {
     let stray: Option<(String, String)> = conn
         .opt(
             sql!(
-                "SELECT h.kind, h.reference FROM ledger_holds h
+                "SELECT h.kind, h.reference FROM (
+                     SELECT kind, reference, account_id, currency FROM ledger_holds WHERE state = 'open'
+                     UNION ALL SELECT 'call', call_id, account_id, currency FROM live_calls WHERE held > 0) AS h
                  LEFT JOIN ledger_balances b ON b.account_id = h.account_id AND b.currency = h.currency
-                 WHERE h.state = 'open' AND b.account_id IS NULL ORDER BY h.kind, h.reference LIMIT 1"
+                 WHERE b.account_id IS NULL ORDER BY h.kind, h.reference LIMIT 1"
             ),
             params![],
         )
@@ -59,7 +61,7 @@ pub(super) async fn check_owners(conn: &mut Conn) -> Result<(), Stop> {
     }
 }
 
-/// Checks every customer's book. Returns the number of books and of open holds.
+/// Checks every customer's book. Returns the number of books and of open holds, those of live calls included.
 pub(super) async fn check_books(conn: &mut Conn) -> Result<(u64, u64), Stop> {
     let (mut customers, mut holds) = (0, 0);
     let mut last = (AccountId::new(Uuid::nil()), String::new());
@@ -200,7 +202,10 @@ async fn compare_held(conn: &mut Conn, customer: &Customer, written: i64) -> Res
     let mut computed: i128 = 0;
     let count = conn
         .each(
-            sql!("SELECT amount FROM ledger_holds WHERE account_id = $1 AND currency = $2 AND state = 'open'"),
+            sql!(
+                "SELECT amount FROM ledger_holds WHERE account_id = $1 AND currency = $2 AND state = 'open'
+                 UNION ALL SELECT held FROM live_calls WHERE account_id = $1 AND currency = $2 AND held > 0"
+            ),
             params![customer.account, customer.currency],
             |(amount,): (i64,)| {
                 computed += i128::from(amount);

@@ -48,11 +48,6 @@ impl Offer {
         })
     }
 
-    /// Whether the call goes to a host outside the trunk's allow-list.
-    pub fn is_foreign(&self) -> bool {
-        self.next_hop.as_ref().is_some_and(|next_hop| next_hop.is_foreign)
-    }
-
     /// For a call to a customer's number, which costs the customer nothing.
     pub fn inbound(
         context: &CallContext,

@@ -1,29 +1,22 @@
-//! Decides on calls of one trunk together. They change the same rows, so requests at the same time would wait for each
-//! other's commits; instead they queue here while one decision is made, and are then decided in one transaction.
+//! Collects calls that are asked about at the same time. While some are decided, others wait here, and are then decided
+//! together: the rows that they change and the commit that they wait for are mostly the same.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
-use super::{Attempt, Refusal, Source, authorize_one, authorize_together};
-use crate::calls::types::Allowed;
+use super::group::{Outcome, authorize};
+use super::{Attempt, Refusal};
 use api::problem::{Code, Problem};
-use values::TrunkId;
 
 /// Maximum number of calls in one transaction.
-const MAX_TOGETHER: usize = 64;
+const MAX_TOGETHER: usize = 128;
+/// Maximum number of calls that wait here; more wait to get in.
+const MAX_WAITING: usize = 1024;
 
-type Outcome = Result<Allowed, Refusal>;
-/// Trunk and zone: calls with the same key have the same context.
-type QueueKey = (TrunkId, Option<String>);
-
-/// Attempts that wait, by key. A key is present while a task serves it. Bounded by the number of requests in progress.
-#[derive(Default)]
-pub struct Queue(Mutex<HashMap<QueueKey, Vec<Waiting>>>);
+pub struct Queue(mpsc::Sender<Waiting>);
 
 struct Waiting {
     attempt: Arc<Attempt>,
@@ -38,83 +31,68 @@ impl Waiting {
 }
 
 impl Queue {
-    pub async fn authorize(self: &Arc<Queue>, attempt: Attempt) -> Outcome {
+    /// Serves the queue until it is dropped, in a task of its own: a request that goes away does not stop the others.
+    pub fn start() -> Queue {
+        let (sender, receiver) = mpsc::channel(MAX_WAITING);
+        tokio::spawn(serve(receiver));
+        Queue(sender)
+    }
+
+    pub async fn authorize(&self, attempt: Attempt) -> Outcome {
         let attempt = Arc::new(attempt);
-        let Source::Trunk(trunk, _) = attempt.source else { return authorize_one(attempt).await };
-        let key = (trunk, attempt.zone.clone());
+        if attempt.is_foreign() {
+            return authorize_one(attempt).await;
+        }
         let (outcome, decided) = oneshot::channel();
-        let waiting = Waiting { attempt, outcome };
-        let is_first = match self.keys().entry(key.clone()) {
-            Entry::Occupied(mut others) => {
-                others.get_mut().push(waiting);
-                false
-            }
-            Entry::Vacant(entry) => {
-                entry.insert(vec![waiting]);
-                true
-            }
-        };
-        if is_first {
-            // A task of its own, so that a request that goes away does not stop the others.
-            tokio::spawn(Arc::clone(self).serve(key));
-        }
-        decided
-            .await
-            .unwrap_or_else(|_| Err(Refusal::Problem(Problem::internal("authorization decision was not made"))))
-    }
-
-    /// Decides on all attempts of a key, until none waits.
-    async fn serve(self: Arc<Queue>, key: QueueKey) {
-        let work = async {
-            while let Some(next) = self.next(&key) {
-                decide(next).await;
-            }
-        };
-        if AssertUnwindSafe(work).catch_unwind().await.is_err() {
-            self.keys().remove(&key);
-        }
-    }
-
-    fn next(&self, key: &QueueKey) -> Option<Vec<Waiting>> {
-        let mut keys = self.keys();
-        let waiting = keys.get_mut(key)?;
-        if waiting.is_empty() {
-            keys.remove(key);
-            return None;
-        }
-        let number = waiting.len().min(MAX_TOGETHER);
-        Some(waiting.drain(..number).collect())
-    }
-
-    fn keys(&self) -> MutexGuard<'_, HashMap<QueueKey, Vec<Waiting>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        // If it cannot be sent, it is dropped and will not be decided.
+        let _ = self.0.send(Waiting { attempt, outcome }).await;
+        decided.await.unwrap_or_else(|_| Err(not_decided()))
     }
 }
 
-/// Decides together if all may begin, otherwise one by one.
-async fn decide(waiting: Vec<Waiting>) {
-    let mut is_unavailable = false;
-    if waiting.len() > 1 {
-        match authorize_together(waiting.iter().map(|it| Arc::clone(&it.attempt)).collect()).await {
-            Ok(allowed) => return waiting.into_iter().zip(allowed).for_each(|(it, allowed)| it.send(Ok(allowed))),
-            Err(Refusal::Behind(versions)) => {
-                return waiting.into_iter().for_each(|it| it.send(Err(Refusal::Behind(versions))));
-            }
-            Err(Refusal::Problem(problem)) => {
-                is_unavailable = problem.code() == Code::ServiceUnavailable;
-                let cause = problem.cause();
-                tracing::warn!(calls = waiting.len(), ?cause, "joint authorization failed, deciding one by one");
-            }
-            Err(Refusal::Short | Refusal::Moved | Refusal::Denied(_) | Refusal::FraudCap(_)) => {}
+/// Decides on those that wait, again and again. A panic fails those that it hit.
+async fn serve(mut receiver: mpsc::Receiver<Waiting>) {
+    let mut waiting = Vec::new();
+    while receiver.recv_many(&mut waiting, MAX_TOGETHER).await > 0 {
+        if AssertUnwindSafe(decide(std::mem::take(&mut waiting))).catch_unwind().await.is_err() {
+            tracing::error!("joint authorization panicked");
         }
     }
+}
+
+fn not_decided() -> Refusal {
+    Refusal::Problem(Problem::internal("authorization decision was not made"))
+}
+
+async fn authorize_one(attempt: Arc<Attempt>) -> Outcome {
+    authorize(vec![attempt]).await?.pop().unwrap_or_else(|| Err(not_decided()))
+}
+
+/// Decides together. If that fails, one by one, so that a call that cannot be decided fails alone.
+async fn decide(mut waiting: Vec<Waiting>) {
+    let failure = match authorize(waiting.iter().map(|it| Arc::clone(&it.attempt)).collect()).await {
+        Ok(outcomes) => return waiting.into_iter().zip(outcomes).for_each(|(it, outcome)| it.send(outcome)),
+        Err(failure) => failure,
+    };
+    if waiting.len() == 1
+        && let Some(it) = waiting.pop()
+    {
+        return it.send(Err(failure));
+    }
+    let cause = if let Refusal::Problem(problem) = &failure { problem.cause() } else { None };
+    tracing::warn!(calls = waiting.len(), ?cause, "joint authorization failed, deciding one by one");
+    let mut is_unavailable = is_unavailable(&failure);
     for it in waiting {
         // Do not wait again for a database that was unavailable a moment ago.
         let outcome = match is_unavailable {
             true => Err(Refusal::Problem(Problem::unavailable("The database is unavailable; try again."))),
             false => authorize_one(Arc::clone(&it.attempt)).await,
         };
-        is_unavailable |= matches!(&outcome, Err(Refusal::Problem(why)) if why.code() == Code::ServiceUnavailable);
+        is_unavailable = outcome.as_ref().is_err_and(self::is_unavailable);
         it.send(outcome);
     }
+}
+
+fn is_unavailable(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Problem(problem) if problem.code() == Code::ServiceUnavailable)
 }

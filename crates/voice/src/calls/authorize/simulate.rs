@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::acquire::acquire;
-use super::{Attempt, Caches, MAX_DECISIONS, Refusal, Source, Versions, attempt, current_context, offer, store};
-use crate::calls::reservation::Reservation;
+use super::group::{self, Outcome};
+use super::{Attempt, Caches, MAX_DECISIONS, Refusal, Source, Versions, attempt};
+use crate::calls::live;
 use crate::calls::types::{AuthorizeRequest, Denied, DenyReason};
 use api::answer::Json;
 use api::context::{Committed, RequestCtx};
@@ -74,21 +74,12 @@ pub struct SimulatedCall {
     pub max_seconds: Option<i64>,
 }
 
-/// Why the transaction of a simulation was rolled back.
-enum Rollback {
-    Allowed(Reservation),
-    Refused(Refusal),
-}
+/// A decision that was rolled back.
+struct Rehearsed(Outcome);
 
-impl From<DbError> for Rollback {
+impl From<DbError> for Rehearsed {
     fn from(error: DbError) -> Self {
-        Rollback::Refused(error.into())
-    }
-}
-
-impl From<Refusal> for Rollback {
-    fn from(refusal: Refusal) -> Self {
-        Rollback::Refused(refusal)
+        Rehearsed(Err(error.into()))
     }
 }
 
@@ -97,7 +88,7 @@ pub async fn simulate(
     Body(call): Body<CallSimulate>,
 ) -> Result<Committed<Json<SimulatedCall>>, Problem> {
     let account = ctx.principal()?.account_id;
-    let owner = store::owner_of_trunk(&mut *ctx.app.db.read().await?, call.trunk_id).await?;
+    let owner = live::owner_of_trunk(&mut *ctx.app.db.read().await?, call.trunk_id).await?;
     let mut faults = Faults::default();
     faults.unless(owner == Some(account), "trunk_id", "does not name a trunk of this account");
     // Past rates are in the CDRs; the tariff in memory has those of now and of later.
@@ -118,15 +109,15 @@ async fn decide(ctx: &RequestCtx, call: &CallSimulate) -> Result<SimulatedCall, 
         let caches = Caches::at_least(app, &versions).await?;
         let attempt = attempt(app, &request, &caches, Source::Trunk(call.trunk_id, account), None, (now, priced_at));
         let attempt = Arc::new(attempt);
-        let rehearsed = app.db.tx(Arc::clone(&attempt), |conn, attempt| Box::pin(rehearse(conn, attempt))).await;
-        let Err(rollback) = rehearsed;
-        match rollback {
-            Rollback::Allowed(reservation) => return Ok(answer(&attempt, Ok(reservation))),
-            Rollback::Refused(Refusal::Denied(reason)) => return Ok(answer(&attempt, Err(reason))),
-            Rollback::Refused(Refusal::FraudCap(_)) => return Ok(answer(&attempt, Err(DenyReason::FraudCap))),
-            Rollback::Refused(Refusal::Behind(newer)) => versions = newer,
-            Rollback::Refused(Refusal::Moved | Refusal::Short) => {}
-            Rollback::Refused(Refusal::Problem(problem)) => return Err(problem),
+        let alone = vec![Arc::clone(&attempt)];
+        let Err(Rehearsed(outcome)) = app.db.tx(alone, |conn, alone| Box::pin(rehearse(conn, alone))).await;
+        match outcome {
+            Ok(allowed) => return Ok(answer(&attempt, Ok(allowed.max_seconds))),
+            Err(Refusal::Denied(reason)) => return Ok(answer(&attempt, Err(reason))),
+            Err(Refusal::FraudCap(_)) => return Ok(answer(&attempt, Err(DenyReason::FraudCap))),
+            Err(Refusal::Behind(newer)) => versions = newer,
+            Err(Refusal::Moved) => {}
+            Err(Refusal::Problem(problem)) => return Err(problem),
         }
     }
     Err(Problem::unavailable("The tariff is changing; try again."))
@@ -149,15 +140,13 @@ fn request(ctx: &RequestCtx, call: &CallSimulate) -> Result<AuthorizeRequest, Pr
     })
 }
 
-/// Acquires what the call needs, and gives it back by failing.
-async fn rehearse(conn: &mut Conn, attempt: &Attempt) -> Result<Infallible, Rollback> {
-    let context = current_context(conn, attempt).await?;
-    let offer = offer(attempt, &context).map_err(Refusal::Denied)?;
-    let reservation = acquire(conn, attempt, &context, &offer, attempt.new_token()).await?;
-    Err(Rollback::Allowed(reservation))
+/// Begins the call, and undoes that by failing.
+async fn rehearse(conn: &mut Conn, alone: &[Arc<Attempt>]) -> Result<Infallible, Rehearsed> {
+    let decided = group::decide(conn, alone).await;
+    Err(Rehearsed(decided.and_then(|mut outcomes| outcomes.pop().unwrap_or(Err(Refusal::Moved)))))
 }
 
-fn answer(attempt: &Attempt, outcome: Result<Reservation, DenyReason>) -> SimulatedCall {
+fn answer(attempt: &Attempt, outcome: Result<i64, DenyReason>) -> SimulatedCall {
     let sale = attempt.quote.as_ref().map(|quote| &quote.sale);
     let denied = outcome.as_ref().err().map(|reason| Denied::from(*reason));
     let money = |nanos| ExactMoney(Money::from_nanos(nanos, CURRENCY));
@@ -171,6 +160,6 @@ fn answer(attempt: &Attempt, outcome: Result<Reservation, DenyReason>) -> Simula
         minimum_seconds: sale.map(|sale| sale.rate.minimum_seconds()),
         prefix: sale.map(|sale| sale.prefix.clone()),
         destination_name: sale.map(|sale| sale.destination_name.clone()),
-        max_seconds: outcome.ok().map(|reservation| reservation.seconds.into()),
+        max_seconds: outcome.ok(),
     }
 }

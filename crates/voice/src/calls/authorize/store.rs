@@ -1,12 +1,13 @@
-//! What an authorization decision reads, in one statement.
+//! What an authorization decision reads.
 //!
-//! A live call with the same identity is looked up by edge, Call-ID and tag, which few calls share. Trunk and leg are
-//! compared with IS NOT DISTINCT FROM, which no index serves: otherwise PostgreSQL, before it has statistics, may scan
-//! all calls of the trunk.
+//! A number is found by its own index, also by a plan that PostgreSQL made when the table was empty: COALESCE keeps the
+//! indexes of numbers that are not released from serving the other condition.
 
-use crate::calls::live::CallIdentity;
-use db::{Conn, DbError, params, row, sql};
-use values::{AccountId, CallId, E164, SipUri, TrunkId};
+use db::{Conn, DbError, Value, params, row, row_values, sql};
+use identity::balance::CURRENCY;
+use values::{AccountId, E164, SipUri, TrunkId};
+
+use crate::fraud_caps;
 
 row! {
     /// Versions of the caches that a decision uses.
@@ -42,8 +43,20 @@ pub async fn versions(conn: &mut Conn) -> Result<Versions, DbError> {
     .await
 }
 
+/// Calls with the same key have the same context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ContextKey<'a> {
+    pub trunk: TrunkId,
+    /// The trunk's zone if absent.
+    pub zone: Option<&'a str>,
+    /// The customer's number that is called.
+    pub number: Option<&'a str>,
+    /// The day on which the call begins, in days since 1970-01-01.
+    pub day: i64,
+}
+
 row! {
-    /// Trunk, account and limits of a call.
+    /// Trunk, account and limits of a call, and how much of the limits is in use.
     #[derive(Clone, Debug)]
     pub struct CallContext {
         pub trunk_id: TrunkId,
@@ -52,23 +65,31 @@ row! {
         pub channel_cap: i64,
         pub cps_limit: Option<i64>,
         pub is_account_active: bool,
-        pub max_spend_per_day: Option<i64>,
+        max_spend_per_day: Option<i64>,
         pub max_rate_per_minute: Option<i64>,
-        pub channels: Option<i64>,
+        pub zone_quota: Option<i64>,
         /// Where inbound calls of the trunk go.
         pub inbound_uri: Option<SipUri>,
         /// The host outside the allow-list that the team allowed for them.
         pub allowed_inbound_host: Option<String>,
-        /// Country of the called number, if it is a customer's.
+        /// Country and trunk of the called number, if it is a customer's.
         pub number_country: Option<String>,
+        pub number_trunk: Option<TrunkId>,
         addresses: i64,
         gateways: i64,
         tariff: i64,
         plans: i64,
-        /// Hour of the last change of the account's live calls in the zone.
+        /// Charges and reservations of the day's calls, in nanos.
+        pub spent: i64,
+        /// Live calls of the trunk, and those that began in the second of the last one.
+        pub trunk_calls: i64,
+        pub second: i64,
+        pub in_second: i64,
+        /// Live calls of the account in the zone, and the hour of their last change.
+        pub zone_calls: i64,
         pub zone_hour: Option<i64>,
-        /// The live call with the same identity, trunk and leg.
-        pub token: Option<CallId>,
+        /// Available money, in nanos.
+        pub available: i64,
     }
 }
 
@@ -76,75 +97,47 @@ impl CallContext {
     pub fn versions(&self) -> Versions {
         Versions { addresses: self.addresses, gateways: self.gateways, tariff: self.tariff, plans: self.plans }
     }
+
+    /// What the calls of a day may cost, in nanos.
+    pub fn spend_limit(&self) -> i64 {
+        self.max_spend_per_day.unwrap_or(fraud_caps::DEFAULT.max_spend_per_day.nanos())
+    }
 }
 
-/// Context of a call from a trunk, in the trunk's zone unless another is given; none if the trunk is gone.
-pub async fn context_of_trunk(
-    conn: &mut Conn,
-    trunk: TrunkId,
-    zone: Option<&str>,
-    identity: &CallIdentity,
-) -> Result<Option<CallContext>, DbError> {
-    conn.opt(
+/// The contexts of calls; none where the trunk is gone.
+pub async fn contexts(conn: &mut Conn, keys: &[ContextKey<'_>]) -> Result<Vec<Option<CallContext>>, DbError> {
+    let currency = CURRENCY;
+    let lists: Vec<Vec<Value<'_>>> = keys
+        .iter()
+        .map(|key| row_values![key.trunk, key.zone, key.number, key.day, currency].into_iter().collect())
+        .collect();
+    conn.opt_each(
         sql!(
             "SELECT t.id, t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
                     o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
                     f.max_spend_per_day, f.max_rate_per_minute, q.channels, t.inbound_uri, t.allowed_inbound_host,
-                    CAST(NULL AS TEXT),
+                    n.country, n.trunk_id,
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
                     (SELECT version FROM versions WHERE name = 'rate_plans'),
-                    z.hour, l.token
+                    COALESCE(d.charged + d.reserved, 0),
+                    COALESCE(c.live, 0), COALESCE(c.second, 0), COALESCE(c.in_second, 0),
+                    COALESCE(z.live, 0), z.hour,
+                    COALESCE(b.balance - b.held - b.minimum, 0)
              FROM trunks t JOIN onboardings o ON o.account_id = t.account_id
              LEFT JOIN fraud_caps f ON f.account_id = t.account_id
              LEFT JOIN zone_quotas q ON q.account_id = t.account_id AND q.zone = COALESCE($2, t.zone)
+             LEFT JOIN numbers n ON n.e164 = $3 AND COALESCE(n.released_at, 0) = 0
+             LEFT JOIN daily_spend d ON d.account_id = t.account_id AND d.day = $4
+             LEFT JOIN trunk_load c ON c.trunk_id = t.id
              LEFT JOIN zone_load z ON z.account_id = t.account_id AND z.zone = COALESCE($2, t.zone)
-             LEFT JOIN live_calls l ON l.edge_id = $3 AND l.call_id = $4 AND l.from_tag = $5
-                 AND l.trunk_id IS NOT DISTINCT FROM t.id AND l.leg IS NOT DISTINCT FROM 'termination'
+             LEFT JOIN ledger_balances b ON b.account_id = t.account_id AND b.currency = $5
              WHERE t.id = $1"
         ),
-        params![trunk, zone, identity.edge_id, identity.call_id, identity.from_tag],
+        &lists,
     )
     .await
-}
-
-/// Context of a call to a customer's number, on the trunk of the number; none if no customer has it.
-pub async fn context_of_number(
-    conn: &mut Conn,
-    number: &E164,
-    zone: Option<&str>,
-    identity: &CallIdentity,
-) -> Result<Option<CallContext>, DbError> {
-    conn.opt(
-        sql!(
-            "SELECT t.id, t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
-                    o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
-                    f.max_spend_per_day, f.max_rate_per_minute, q.channels, t.inbound_uri, t.allowed_inbound_host,
-                    n.country,
-                    (SELECT version FROM versions WHERE name = 'addresses'),
-                    (SELECT version FROM versions WHERE name = 'gateways'),
-                    (SELECT version FROM versions WHERE name = 'tariff'),
-                    (SELECT version FROM versions WHERE name = 'rate_plans'),
-                    z.hour, l.token
-             FROM numbers n JOIN trunks t ON t.id = n.trunk_id JOIN onboardings o ON o.account_id = t.account_id
-             LEFT JOIN fraud_caps f ON f.account_id = t.account_id
-             LEFT JOIN zone_quotas q ON q.account_id = t.account_id AND q.zone = COALESCE($2, t.zone)
-             LEFT JOIN zone_load z ON z.account_id = t.account_id AND z.zone = COALESCE($2, t.zone)
-             LEFT JOIN live_calls l ON l.edge_id = $3 AND l.call_id = $4 AND l.from_tag = $5
-                 AND l.trunk_id IS NOT DISTINCT FROM t.id AND l.leg IS NOT DISTINCT FROM 'origination'
-             WHERE n.e164 = $1 AND n.released_at IS NULL"
-        ),
-        params![*number, zone, identity.edge_id, identity.call_id, identity.from_tag],
-    )
-    .await
-}
-
-/// The account of a trunk.
-pub async fn owner_of_trunk(conn: &mut Conn, trunk: TrunkId) -> Result<Option<AccountId>, DbError> {
-    let found: Option<(AccountId,)> =
-        conn.opt(sql!("SELECT account_id FROM trunks WHERE id = $1"), params![trunk]).await?;
-    Ok(found.map(|(account,)| account))
 }
 
 row! {
@@ -162,7 +155,7 @@ pub async fn inbound_target(conn: &mut Conn, number: &E164) -> Result<Option<Inb
     conn.opt(
         sql!(
             "SELECT t.id, t.inbound_uri, t.allowed_inbound_host FROM numbers n JOIN trunks t ON t.id = n.trunk_id
-             WHERE n.e164 = $1 AND n.released_at IS NULL"
+             WHERE n.e164 = $1 AND COALESCE(n.released_at, 0) = 0"
         ),
         params![*number],
     )

@@ -31,11 +31,20 @@ pub struct NextHop {
 }
 
 impl Target {
-    /// Whether the trunk still has the URI that was checked.
+    pub fn trunk_id(&self) -> TrunkId {
+        self.stored.trunk_id
+    }
+
+    /// Whether the call goes to a host outside the trunk's allow-list.
+    pub fn is_foreign(&self) -> bool {
+        self.next_hop.as_ref().is_ok_and(|next_hop| next_hop.is_foreign)
+    }
+
+    /// Whether the number is still on the trunk, and the trunk still has the URI that was checked.
     pub fn is_of(&self, context: &CallContext) -> bool {
         let InboundTarget { trunk_id, inbound_uri, allowed_inbound_host } = &self.stored;
-        (trunk_id, inbound_uri, allowed_inbound_host)
-            == (&context.trunk_id, &context.inbound_uri, &context.allowed_inbound_host)
+        (Some(*trunk_id), inbound_uri, allowed_inbound_host)
+            == (context.number_trunk, &context.inbound_uri, &context.allowed_inbound_host)
     }
 }
 

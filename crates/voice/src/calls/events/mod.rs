@@ -198,11 +198,13 @@ async fn apply(
         let rejected = |id: &String| RejectedEvent { event_id: Some(id.clone()), reason: reason.to_owned() };
         answer.rejected.extend(events.event_ids.iter().map(rejected));
     }
-    let routes = cdrs::write_cdrs(conn, &mut ended, &mut amendments).await?;
+    let mut unsettled = cdrs::write_cdrs(conn, &mut ended, &mut amendments).await?;
     continuing.sort_by_key(|(locked, ..)| (locked.call.terms.account_id, locked.call.token));
     for (locked, events, answered_at) in continuing {
+        unsettled.settle_to(conn, locked.call.terms.account_id).await?;
         renew::keep_live(conn, &locked, events, answered_at, &mut answer).await?;
     }
+    let routes = unsettled.settle(conn).await?;
     cdrs::add_routes(conn, &routes).await?;
     Ok((answer, observed))
 }
@@ -223,7 +225,7 @@ async fn close(
     };
     live::delete(conn, call.token).await?;
     let is_answer_known = status.is_some() || cdr.result.answered_at.is_some();
-    let (reserved, hung_up_by) = (call.state.reserved, call.hung_up_by());
+    let (reserved, held, hung_up_by) = (call.state.reserved, call.state.held, call.hung_up_by());
     if CallState::Live.next(Known { is_end_reported: true, is_answer_known }) == CallState::Provisional {
         let provisional = ProvisionalCdr {
             token: call.token,
@@ -236,7 +238,7 @@ async fn close(
         };
         cdrs::insert_provisional(conn, &provisional).await?;
     }
-    Ok(Ok(EndedCall { cdr, reserved, hung_up_by }))
+    Ok(Ok(EndedCall { cdr, reserved, held, hung_up_by }))
 }
 
 /// Applies late events: the amendment if they change the CDR.

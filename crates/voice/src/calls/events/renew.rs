@@ -6,13 +6,13 @@ use crate::calls::reservation::{
     HOLD_GRACE_SECONDS, RESERVED_SECONDS, Reservation, afford, expiry_while_ringing, reserve_spend,
 };
 use crate::calls::types::{EventsAnswer, Extension};
-use crate::cdrs::seconds_between;
+use crate::cdrs::{CallTerms, seconds_between};
 use crate::concurrency::{DailySpend, SECOND_MILLIS, day_of};
 use crate::fraud_caps;
 use api::problem::Problem;
-use db::Conn;
-use platform::ledger::{self, Kind, LedgerError};
-use values::{Money, Time};
+use db::{Conn, DbError};
+use platform::ledger::{self, Kind};
+use values::Time;
 
 /// A reservation is renewed when fewer seconds of it are left.
 const RENEW_BELOW_SECONDS: i64 = 240;
@@ -30,7 +30,7 @@ pub async fn keep_live(
     let state = &call.state;
     let seen_at = update.seen_at.max(call.last_event_at());
     let used = answered_at.map_or(Ok(0), |at| seconds_between(at, seen_at.max(at))).map_or(i64::MAX, i64::from);
-    let mut reserved = (state.reserved, state.reserved_seconds, state.expires_at);
+    let mut reserved = (state.reserved, state.reserved_seconds, state.held, state.expires_at);
     let may_continue = locked.is_account_active && !state.hang_up;
     let progress = Progress { used, is_ringing: answered_at.is_none(), now };
     let needs_more = state.reserved_seconds.saturating_sub(used) < RENEW_BELOW_SECONDS;
@@ -38,20 +38,23 @@ pub async fn keep_live(
         if events.is_keepalive && may_continue && needs_more { renew(conn, locked, progress).await? } else { None };
     let mut is_held = true;
     if let Some(renewed) = renewed {
-        reserved = (renewed.amount, renewed.seconds.into(), progress.expiry(renewed.seconds.into()));
+        let seconds = renewed.seconds.into();
+        reserved = (renewed.amount, seconds, renewed.amount, progress.expiry(seconds));
         answer.extend.push(Extension { call_token: call.token, max_seconds: renewed.seconds.into() });
     } else if may_continue && (events.is_keepalive || !progress.is_ringing) && progress.outlasts_hold(call) {
-        is_held = prolong_hold(conn, call, progress).await?;
-        reserved.2 = if is_held { progress.expiry(state.reserved_seconds) } else { reserved.2 };
+        is_held = set_hold(conn, call, state.reserved).await?;
+        if is_held {
+            (reserved.2, reserved.3) = (state.reserved, progress.expiry(state.reserved_seconds));
+        }
     }
-    let (reserved, reserved_seconds, expires_at) = reserved;
+    let (reserved, reserved_seconds, held, expires_at) = reserved;
     let is_over = events.is_keepalive && (!may_continue || used >= reserved_seconds);
     if is_over || !(is_held || progress.is_ringing) {
         answer.hang_up.push(call.token);
     }
     let upstream_id = update.upstream_id.or(state.upstream_id);
     let state =
-        LiveState { answered_at, upstream_id, seen_at, reserved, reserved_seconds, expires_at, ..state.clone() };
+        LiveState { answered_at, upstream_id, seen_at, reserved, reserved_seconds, held, expires_at, ..state.clone() };
     live::update(conn, call.token, &state).await?;
     Ok(())
 }
@@ -93,16 +96,15 @@ async fn renew(conn: &mut Conn, locked: &LockedCall, progress: Progress) -> Resu
     let limit = locked.max_spend_per_day.unwrap_or(fraud_caps::DEFAULT.max_spend_per_day.nanos());
     let day = DailySpend { account: terms.account_id, day: day_of(terms.started_at), limit };
     let Some(capped) = reserve_spend(conn, day, &rate, requested, held).await? else { return Ok(None) };
-    if is_more(&capped) && (capped.amount == 0 || raise_hold(conn, call, capped, progress).await?) {
+    if is_more(&capped) && set_hold(conn, call, capped.amount).await? {
         return Ok(Some(capped));
     }
     let available = ledger::lock_balance(conn, terms.account_id, terms.currency).await?.available().nanos();
     // A hold that has expired is available already.
-    let still_held = ledger::open_hold_amount(conn, Kind::Call, &call.hold_reference()).await?.map_or(0, Money::nanos);
-    let funds = still_held.saturating_add(available.max(0)).min(capped.amount);
+    let funds = call.state.held.saturating_add(available.max(0)).min(capped.amount);
     let funded = afford(&rate, capped.seconds, funds).filter(is_more);
     if let Some(funded) = funded
-        && raise_hold(conn, call, funded, progress).await?
+        && set_hold(conn, call, funded.amount).await?
     {
         day.release(conn, capped.amount - funded.amount).await?;
         return Ok(Some(funded));
@@ -111,30 +113,13 @@ async fn renew(conn: &mut Conn, locked: &LockedCall, progress: Progress) -> Resu
     Ok(None)
 }
 
-/// Raises the hold to the price of a reservation; false if the balance does not cover it.
-async fn raise_hold(
-    conn: &mut Conn,
-    call: &LiveCall,
-    reservation: Reservation,
-    progress: Progress,
-) -> Result<bool, LedgerError> {
-    set_hold(conn, call, reservation.amount, progress.expiry(reservation.seconds.into())).await
-}
-
-/// Prolongs the hold for as long as the call can need it; false if it has expired and the balance does not cover it.
-async fn prolong_hold(conn: &mut Conn, call: &LiveCall, progress: Progress) -> Result<bool, LedgerError> {
-    let LiveState { reserved, reserved_seconds, .. } = call.state;
-    if reserved == 0 {
-        return Ok(true);
+/// Raises the hold of a call to an amount, or places it again if it has expired; false if the balance does not cover it.
+async fn set_hold(conn: &mut Conn, call: &LiveCall, amount: i64) -> Result<bool, DbError> {
+    let CallTerms { account_id, currency, .. } = call.terms;
+    let more = amount - call.state.held;
+    let is_held = more == 0 || ledger::set_aside(conn, account_id, currency, more).await?;
+    if !is_held {
+        conn.count(|metrics| metrics.ledger.refusals.of(Kind::Call.as_str()), 1);
     }
-    set_hold(conn, call, reserved, progress.expiry(reserved_seconds)).await
-}
-
-async fn set_hold(conn: &mut Conn, call: &LiveCall, amount: i64, until: Time) -> Result<bool, LedgerError> {
-    let amount = call.terms.money(amount);
-    match ledger::renew(conn, Kind::Call, &call.hold_reference(), amount, until).await {
-        Ok(_) => Ok(true),
-        Err(LedgerError::Insufficient { .. } | LedgerError::NoHold { .. } | LedgerError::TooLarge) => Ok(false),
-        Err(error) => Err(error),
-    }
+    Ok(is_held)
 }

@@ -128,8 +128,13 @@ pub async fn list_live(
 ) -> Result<Page<AdminCall>, Problem> {
     let now = ctx.request.now;
     let LiveFilters { account_id, trunk_id, leg, upstream_id, called } = &listing.filters;
+    // The calls of a trunk are among those of its account.
+    let account = match (account_id, trunk_id) {
+        (None, Some(trunk)) => store::owner_of_trunk(&mut ctx, *trunk).await?,
+        _ => *account_id,
+    };
     let filter = LiveFilter {
-        account: *account_id,
+        account,
         trunk: *trunk_id,
         upstream: *upstream_id,
         leg: *leg,

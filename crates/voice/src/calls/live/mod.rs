@@ -8,8 +8,8 @@ mod store;
 pub use admin::{hang_up, list_live};
 pub use customer::list_own;
 pub use store::{
-    CallIdentity, LiveCall, LiveState, LockedCall, count_live, delete, find, insert, insert_statement, list_to_hang_up,
-    lock, lock_stale, save_routes, update,
+    CallIdentity, LiveCall, LiveState, LockedCall, count_live, delete, find_each, insert_statement, list_to_hang_up,
+    lock, lock_expired, lock_stale, owner_of_trunk, release_statement, save_routes, update,
 };
 
 use crate::cdrs::{HungUpBy, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS};
@@ -17,11 +17,6 @@ use crate::concurrency::SECOND_MILLIS;
 use values::Time;
 
 impl LiveCall {
-    /// The reference of its hold.
-    pub fn hold_reference(&self) -> String {
-        self.token.to_string()
-    }
-
     pub fn known(&self) -> KnownCall<'_> {
         KnownCall {
             id: self.token,

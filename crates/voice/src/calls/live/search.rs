@@ -1,7 +1,7 @@
 //! Searches live calls, newest first.
 //!
-//! A page reads along the index of its narrowest filter and applies the others to at most [`MAX_SCANNED`] calls, so it
-//! may be short, even empty, and yet have a next one.
+//! A page reads the calls of an account, or all, in their order and applies the other filters to at most [`MAX_SCANNED`]
+//! of them, so it may be short, even empty, and yet have a next one.
 
 use super::store::{self, Along, LiveListRow};
 use crate::cdrs::Leg;
@@ -28,19 +28,10 @@ pub struct LiveFilter {
 }
 
 impl LiveFilter {
-    /// The index of the narrowest filter, and whether other filters remain.
+    /// The index to read along, and whether other filters remain.
     fn along(&self) -> (Along, bool) {
-        let given = [self.account.is_some(), self.trunk.is_some(), self.upstream.is_some(), self.leg.is_some()];
-        let filters = given.into_iter().filter(|is_given| *is_given).count() + usize::from(self.called.is_some());
-        let along = match (self.trunk, self.account, self.upstream, self.leg) {
-            (Some(trunk), ..) => Along::Trunk(trunk),
-            (None, Some(account), ..) => Along::Account(account),
-            (None, None, Some(upstream), _) => Along::Upstream(upstream),
-            (None, None, None, Some(leg)) => Along::Leg(leg),
-            (None, None, None, None) => Along::All,
-        };
-        let is_served = !matches!(along, Along::All);
-        (along, filters > usize::from(is_served))
+        let has_others = self.trunk.is_some() || self.upstream.is_some() || self.leg.is_some() || self.called.is_some();
+        (self.account.map_or(Along::All, Along::Account), has_others)
     }
 
     fn matches(&self, call: &LiveListRow) -> bool {

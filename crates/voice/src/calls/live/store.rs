@@ -1,7 +1,9 @@
 //! Table `live_calls`.
 
+use serde_json::json;
+
 use crate::cdrs::{CallTerms, Leg, Route};
-use db::{Conn, DbError, FromRow, Param, Row, Statement, Value, params, row, sql, table_row};
+use db::{Conn, DbError, FromRow, Param, Row, Statement, Value, params, pg_sql, row, sql, table_row};
 use values::{AccountId, CallId, Currency, List, SipUri, Time, TrunkId, UpstreamId};
 
 table_row! {
@@ -10,12 +12,15 @@ table_row! {
     pub struct LiveState {
         pub routes: List<Route>,
         pub target_uri: Option<SipUri>,
-        pub next_hop: Option<SipUri>,
+        /// The next hop of an inbound call.
+        pub sent_to: Option<SipUri>,
         pub upstream_id: Option<UpstreamId>,
         pub answered_at: Option<Time>,
         pub seen_at: Time,
         pub reserved: i64,
         pub reserved_seconds: i64,
+        /// What the ledger holds for it: all that is reserved, or nothing once that has expired.
+        pub held: i64,
         pub expires_at: Time,
         pub hang_up: bool,
     }
@@ -44,7 +49,7 @@ impl FromRow for LiveCall {
 }
 
 /// What a switch identifies a live call by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallIdentity {
     pub edge_id: String,
     pub call_id: String,
@@ -52,18 +57,73 @@ pub struct CallIdentity {
     pub from_tag: String,
 }
 
-pub async fn find(conn: &mut Conn, token: CallId) -> Result<Option<LiveCall>, DbError> {
-    conn.opt(
-        sql!("SELECT token, ", CallTerms::COLS, ", ", LiveState::COLS, " FROM live_calls WHERE token = $1"),
-        params![token],
-    )
-    .await
+/// The place of an identity among those that are looked for, and the call that has it.
+struct Found(usize, LiveCall);
+
+impl FromRow for Found {
+    fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
+        let place: i64 = row.get(LiveCall::WIDTH)?;
+        Ok(Found(usize::try_from(place).map_err(DbError::other)?, LiveCall::from_row(row)?))
+    }
 }
 
-/// Inserts a call; false if there is one with the same identity, trunk and leg.
-pub async fn insert(conn: &mut Conn, identity: &CallIdentity, call: &LiveCall) -> Result<bool, DbError> {
-    let statement = insert_statement(identity, call);
-    Ok(conn.exec(statement.text, &statement.params).await? == 1)
+/// For each identity, trunk and leg the call that has them.
+pub async fn find_each(
+    conn: &mut Conn,
+    keys: &[(&CallIdentity, TrunkId, Leg)],
+) -> Result<Vec<Option<LiveCall>>, DbError> {
+    if conn.is_in_process() {
+        return find_one_by_one(conn, keys).await;
+    }
+    let keys_json = keys.iter().enumerate().map(|(place, (identity, trunk, leg))| {
+        json!({
+            "place": place, "edge": identity.edge_id, "sip_id": identity.call_id, "tag": identity.from_tag,
+            "trunk": trunk.uuid(), "side": leg,
+        })
+    });
+    let keys_json = serde_json::Value::from_iter(keys_json).to_string();
+    // OFFSET keeps each key a lookup of its own, whatever the server believes about the size of the table.
+    let found: Vec<Found> = conn
+        .all(
+            pg_sql!(
+                "SELECT token, ",
+                CallTerms::COLS,
+                ", ",
+                LiveState::COLS,
+                ", place FROM jsonb_to_recordset(CAST($1 AS JSONB)) AS key
+                     (place BIGINT, edge TEXT, sip_id TEXT, tag TEXT, trunk UUID, side TEXT)
+                 CROSS JOIN LATERAL (SELECT * FROM live_calls WHERE edge_id = key.edge AND call_id = key.sip_id
+                     AND from_tag = key.tag AND trunk_id = key.trunk AND leg = key.side OFFSET 0) AS live"
+            ),
+            params![keys_json],
+        )
+        .await?;
+    let mut calls = vec![None; keys.len()];
+    for Found(place, call) in found {
+        if let Some(slot) = calls.get_mut(place) {
+            *slot = Some(call);
+        }
+    }
+    Ok(calls)
+}
+
+async fn find_one_by_one(
+    conn: &mut Conn,
+    keys: &[(&CallIdentity, TrunkId, Leg)],
+) -> Result<Vec<Option<LiveCall>>, DbError> {
+    let mut calls = Vec::with_capacity(keys.len());
+    for (identity, trunk, leg) in keys {
+        let sql = sql!(
+            "SELECT token, ",
+            CallTerms::COLS,
+            ", ",
+            LiveState::COLS,
+            " FROM live_calls WHERE edge_id = $1 AND call_id = $2 AND from_tag = $3 AND trunk_id = $4 AND leg = $5"
+        );
+        let found = conn.opt(sql, params![identity.edge_id, identity.call_id, identity.from_tag, *trunk, *leg]).await?;
+        calls.push(found);
+    }
+    Ok(calls)
 }
 
 /// The statement that inserts a call. It changes one row, or none if there is one with the same identity, trunk and
@@ -81,7 +141,7 @@ pub fn insert_statement(identity: &CallIdentity, call: &LiveCall) -> Statement {
             LiveState::COLS,
             ", edge_id, from_tag)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-                 $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)
+                 $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)
              ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
         ),
         &params,
@@ -139,12 +199,42 @@ pub async fn lock_stale(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec
     .await
 }
 
+row! {
+    /// A live call whose hold has expired.
+    #[derive(Debug)]
+    pub struct ExpiredHold {
+        pub token: CallId,
+        pub account_id: AccountId,
+        pub currency: Currency,
+        pub held: i64,
+    }
+}
+
+/// Locks calls whose hold has expired and still counts, except those that another transaction has locked.
+pub async fn lock_expired(conn: &mut Conn, limit: i64) -> Result<Vec<ExpiredHold>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            ExpiredHold::COLS,
+            " FROM live_calls WHERE expires_at <= $1 AND held > 0 ORDER BY expires_at LIMIT $2
+             /*pg FOR UPDATE SKIP LOCKED */"
+        ),
+        params![conn.now(), limit],
+    )
+    .await
+}
+
+/// The statement that ends the hold of a call.
+pub fn release_statement(token: CallId) -> Statement {
+    Statement::new(sql!("UPDATE live_calls SET held = 0 WHERE token = $1"), params![token])
+}
+
 /// Saves what events change of a call.
 pub async fn update(conn: &mut Conn, token: CallId, state: &LiveState) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE live_calls SET answered_at = $2, upstream_id = $3, seen_at = $4, reserved = $5,
-                 reserved_seconds = $6, expires_at = $7
+                 reserved_seconds = $6, held = $7, expires_at = $8
              WHERE token = $1"
         ),
         params![
@@ -154,6 +244,7 @@ pub async fn update(conn: &mut Conn, token: CallId, state: &LiveState) -> Result
             state.seen_at,
             state.reserved,
             state.reserved_seconds,
+            state.held,
             state.expires_at
         ],
     )
@@ -212,13 +303,11 @@ row! {
 #[derive(Clone, Copy, Debug)]
 pub enum Along {
     All,
-    Leg(Leg),
     Account(AccountId),
-    Upstream(UpstreamId),
-    Trunk(TrunkId),
 }
 
-/// Live calls before a cursor, newest first, along an index.
+/// Live calls before a cursor, newest first, along an index. The time in a token is the start of its call, so tokens
+/// are in the order of the calls.
 pub async fn list(
     conn: &mut Conn,
     along: Along,
@@ -226,24 +315,6 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<LiveListRow>, DbError> {
     match along {
-        Along::Trunk(trunk) => {
-            let sql = sql!(
-                "SELECT ",
-                LiveListRow::COLS,
-                " FROM live_calls WHERE trunk_id = $1 AND (started_at, token) < ($2, $3)
-                  ORDER BY started_at DESC, token DESC LIMIT $4"
-            );
-            conn.all(sql, params![trunk, at, token, limit]).await
-        }
-        Along::Upstream(upstream) => {
-            let sql = sql!(
-                "SELECT ",
-                LiveListRow::COLS,
-                " FROM live_calls WHERE upstream_id = $1 AND (started_at, token) < ($2, $3)
-                  ORDER BY started_at DESC, token DESC LIMIT $4"
-            );
-            conn.all(sql, params![upstream, at, token, limit]).await
-        }
         Along::Account(account) => {
             let sql = sql!(
                 "SELECT ",
@@ -253,24 +324,19 @@ pub async fn list(
             );
             conn.all(sql, params![account, at, token, limit]).await
         }
-        Along::Leg(leg) => {
-            let sql = sql!(
-                "SELECT ",
-                LiveListRow::COLS,
-                " FROM live_calls WHERE leg = $1 AND (started_at, token) < ($2, $3)
-                  ORDER BY started_at DESC, token DESC LIMIT $4"
-            );
-            conn.all(sql, params![leg, at, token, limit]).await
-        }
         Along::All => {
-            let sql = sql!(
-                "SELECT ",
-                LiveListRow::COLS,
-                " FROM live_calls WHERE (started_at, token) < ($1, $2) ORDER BY started_at DESC, token DESC LIMIT $3"
-            );
-            conn.all(sql, params![at, token, limit]).await
+            let sql =
+                sql!("SELECT ", LiveListRow::COLS, " FROM live_calls WHERE token < $1 ORDER BY token DESC LIMIT $2");
+            conn.all(sql, params![token, limit]).await
         }
     }
+}
+
+/// The account of a trunk.
+pub async fn owner_of_trunk(conn: &mut Conn, trunk: TrunkId) -> Result<Option<AccountId>, DbError> {
+    let found: Option<(AccountId,)> =
+        conn.opt(sql!("SELECT account_id FROM trunks WHERE id = $1"), params![trunk]).await?;
+    Ok(found.map(|(account,)| account))
 }
 
 pub async fn show(conn: &mut Conn, token: CallId) -> Result<Option<LiveListRow>, DbError> {

@@ -1,14 +1,14 @@
 //! A batch of CDRs, account by account: what each account is charged and what its calls release.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: accounts by id, and for each account
-//! its days, trunks, zones, holds and balance; then the rollups of each account, which take one round trip together. The
+//! its days, trunks, zones and balance; then the rollups of each account, which take one round trip together. The
 //! rollups of all accounts come last in a transaction: every other one waits for them.
 
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::Amendment;
+use super::{Amendment, EndedCall};
 use crate::cdrs::rollups::{self, ChargeDelta, DestinationCharges, DestinationDays, RollupDelta, TrunkHours};
 use crate::cdrs::row::CdrRow;
 use crate::cdrs::usage::{self, DestinationHours, RouteHours};
@@ -28,7 +28,8 @@ pub struct AccountBatch {
     /// Live calls that ended, by trunk and by zone.
     trunks: BTreeMap<TrunkId, i64>,
     zones: BTreeMap<String, i64>,
-    holds: Vec<String>,
+    /// What was held for them.
+    held: i64,
     destinations: DestinationDays,
     /// Whenever the calls began.
     charges: DestinationCharges,
@@ -72,38 +73,32 @@ impl AccountBatch {
         self.add(after, amendment.charge(), ledger_id, rollup, charged);
     }
 
-    /// Releases what the live call of a CDR occupied.
-    pub fn release(&mut self, cdr: &CdrRow, reserved: i64) {
+    /// Releases what a live call occupied.
+    pub fn release(&mut self, EndedCall { cdr, reserved, held, .. }: &EndedCall) {
         self.days.entry(day_of(cdr.terms.started_at)).or_default().1 += reserved;
         *self.trunks.entry(cdr.terms.trunk_id).or_default() += 1;
-        *self.zones.entry(cdr.terms.zone.clone()).or_default() += 1;
-        if reserved > 0 {
-            self.holds.push(cdr.id.to_string());
+        for zone in [ALL_ZONES.to_owned(), cdr.terms.zone.clone()] {
+            *self.zones.entry(zone).or_default() += 1;
         }
+        self.held += held;
     }
 
-    async fn settle(&mut self, conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
+    async fn settle(&self, conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
         for (&day, &(charged, released)) in self.days.iter().filter(|(_, sums)| **sums != (0, 0)) {
             DailySpend { account, day, limit: 0 }.settle(conn, charged, released).await?;
         }
         for (trunk, calls) in &self.trunks {
             concurrency::release_channels(conn, *trunk, *calls).await?;
         }
-        let ended: i64 = self.zones.values().sum();
         for (zone, calls) in &self.zones {
             concurrency::leave_zone(conn, account, zone, *calls).await?;
         }
-        if ended > 0 {
-            concurrency::leave_zone(conn, account, ALL_ZONES, ended).await?;
-        }
-        self.holds.sort_unstable();
         let charge = self.ledger_id.map(|id| {
             let paid = [(Book::Calls, Money::from_nanos(self.charge, CURRENCY))];
             Entry::charge(account, Kind::Call, id.to_string(), &paid).map(|entry| entry.with_id(id))
         });
         let charge = charge.transpose()?;
-        let holds = (Kind::Call, self.holds.as_slice());
-        ledger::capture_many(conn, (account, CURRENCY), holds, charge.as_ref()).await?;
+        ledger::capture_together(conn, (account, CURRENCY), self.held, charge.as_ref()).await?;
         Ok(())
     }
 
@@ -116,29 +111,51 @@ impl AccountBatch {
     }
 }
 
-/// New CDRs by account.
-pub fn by_account<'r>(cdrs: impl Iterator<Item = &'r CdrRow>) -> BTreeMap<AccountId, AccountBatch> {
-    let mut batches: BTreeMap<AccountId, AccountBatch> = BTreeMap::new();
-    for cdr in cdrs {
-        batches.entry(cdr.terms.account_id).or_default().add_cdr(cdr);
-    }
-    batches
+/// What CDRs that are written mean for their accounts, to be settled in the order of these.
+#[derive(Default)]
+pub struct Unsettled {
+    accounts: BTreeMap<AccountId, AccountBatch>,
+    settled: BTreeMap<AccountId, AccountBatch>,
 }
 
-/// Settles account by account, and returns what is left to add to the rollups of all accounts.
-pub async fn settle(
-    conn: &mut Conn,
-    mut batches: BTreeMap<AccountId, AccountBatch>,
-) -> Result<RouteHours, LedgerError> {
-    let mut routes = RouteHours::new();
-    for (account, batch) in &mut batches {
-        for (key, rollup) in std::mem::take(&mut batch.routes) {
+impl Unsettled {
+    /// New CDRs.
+    pub fn new<'r>(cdrs: impl Iterator<Item = &'r CdrRow>) -> Unsettled {
+        let mut unsettled = Unsettled::default();
+        for cdr in cdrs {
+            unsettled.of(cdr.terms.account_id).add_cdr(cdr);
+        }
+        unsettled
+    }
+
+    pub(super) fn of(&mut self, account: AccountId) -> &mut AccountBatch {
+        self.accounts.entry(account).or_default()
+    }
+
+    /// Settles the accounts up to this one. A transaction that goes on to change rows of the account does this first.
+    pub async fn settle_to(&mut self, conn: &mut Conn, last: AccountId) -> Result<(), LedgerError> {
+        let later = self.accounts.split_off(&last);
+        let mut due = std::mem::replace(&mut self.accounts, later);
+        due.extend(self.accounts.remove_entry(&last));
+        for (account, batch) in &due {
+            batch.settle(conn, *account).await?;
+        }
+        self.settled.append(&mut due);
+        Ok(())
+    }
+
+    /// Settles all accounts, and returns what is left to add to the rollups of all accounts.
+    pub async fn settle(mut self, conn: &mut Conn) -> Result<RouteHours, LedgerError> {
+        if let Some((&last, _)) = self.accounts.last_key_value() {
+            self.settle_to(conn, last).await?;
+        }
+        let now = conn.now();
+        let rollups = self.settled.iter().flat_map(|(account, batch)| batch.roll_up(*account, now));
+        conn.exec_many(&rollups.collect::<Vec<_>>()).await?;
+        let mut routes = RouteHours::new();
+        for (key, rollup) in self.settled.into_values().flat_map(|batch| batch.routes) {
             routes.entry(key).or_default().add(rollup);
         }
-        batch.settle(conn, *account).await?;
+        Ok(routes)
     }
-    let now = conn.now();
-    let rollups: Vec<Statement> = batches.iter().flat_map(|(account, batch)| batch.roll_up(*account, now)).collect();
-    conn.exec_many(&rollups).await?;
-    Ok(routes)
 }

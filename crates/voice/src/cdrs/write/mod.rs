@@ -28,17 +28,19 @@ use super::ended;
 use super::rollups::ChargeDelta;
 use super::row::CdrRow;
 use super::terms::HungUpBy;
-use super::usage::{self, RouteHours};
+use super::usage;
 use crate::concurrency::{CallSpan, queue_recount};
+use batch::Unsettled;
 use db::{Conn, DbError, Entropy};
 use platform::ledger::LedgerError;
 use values::{AccountId, Time};
 
-/// A live call that is over: its CDR, and what was reserved for it.
+/// A live call that is over: its CDR, and what was reserved and held for it.
 #[derive(Clone, Debug)]
 pub struct EndedCall {
     pub cdr: CdrRow,
     pub reserved: i64,
+    pub held: i64,
     pub hung_up_by: Option<HungUpBy>,
 }
 
@@ -77,13 +79,14 @@ impl Amendment {
     }
 }
 
-/// Writes the CDRs of live calls that are over, and amended CDRs. The rows of the live calls are deleted already. What it
-/// returns is the last thing that the transaction writes, with [`add_routes`](crate::cdrs::add_routes).
+/// Writes the CDRs of live calls that are over, and amended CDRs. The rows of the live calls are deleted already. The
+/// caller settles them; what is left then is the last thing that the transaction writes, with
+/// [`add_routes`](crate::cdrs::add_routes).
 pub async fn write_cdrs(
     conn: &mut Conn,
     ended: &mut [EndedCall],
     amendments: &mut [Amendment],
-) -> Result<RouteHours, LedgerError> {
+) -> Result<Unsettled, DbError> {
     let now = conn.now();
     let mut ledger_ids = assign_ledger_ids(ended.iter_mut().map(|call| &mut call.cdr), now);
     store::insert(conn, ended, |call| store::values(&call.cdr)).await?;
@@ -94,7 +97,7 @@ pub async fn write_cdrs(
         }
     }
     conn.count(|metrics| metrics.calls.cdrs.of("switch"), ended.len() as u64);
-    let mut batches = batch::by_account(ended.iter().map(|call| &call.cdr));
+    let mut unsettled = Unsettled::new(ended.iter().map(|call| &call.cdr));
     for amendment in amendments {
         let account = amendment.after.terms.account_id;
         let ledger_id =
@@ -105,12 +108,12 @@ pub async fn write_cdrs(
         if amendment.before.result.charge > 0 && added != ChargeDelta::default() {
             store::insert_amendment(conn, Entropy.uuid(now), &amendment.after, added, ledger_id).await?;
         }
-        batches.entry(account).or_default().add_amendment(amendment, ledger_id);
+        unsettled.of(account).add_amendment(amendment, ledger_id);
     }
-    for EndedCall { cdr, reserved, .. } in ended.iter() {
-        batches.entry(cdr.terms.account_id).or_default().release(cdr, *reserved);
+    for call in ended.iter() {
+        unsettled.of(call.cdr.terms.account_id).release(call);
     }
-    batch::settle(conn, batches).await
+    Ok(unsettled)
 }
 
 /// Imported CDRs with the numbers of their lines, sorted in the order in which every import inserts them, so that two
@@ -184,7 +187,7 @@ async fn settle_import<'r>(
     let new_cdrs: Vec<&CdrRow> = new.clone().collect();
     let number = new_cdrs.len();
     conn.count(|metrics| metrics.calls.cdrs.of("import"), number as u64);
-    let routes = batch::settle(conn, batch::by_account(new.clone())).await?;
+    let routes = Unsettled::new(new.clone()).settle(conn).await?;
     let spans = new.map(|cdr| CallSpan {
         account: cdr.terms.account_id,
         started_at: cdr.terms.started_at,

@@ -7,7 +7,7 @@ use super::{is_same_start, second_of};
 use crate::cdrs::row::CdrRow;
 use crate::cdrs::terms::{CallTerms, Leg};
 use db::{Conn, DbError, params, pg_sql, row, sql};
-use values::{Time, TrunkId};
+use values::{AccountId, Time, TrunkId};
 
 type Known = BTreeMap<usize, Option<i64>>;
 
@@ -40,9 +40,9 @@ async fn is_live(conn: &mut Conn, call: &CallTerms) -> Result<bool, DbError> {
     conn.each(
         sql!(
             "SELECT started_at FROM live_calls
-             WHERE trunk_id = $1 AND started_at BETWEEN $2 AND $3 AND call_id = $4 AND leg = $5"
+             WHERE account_id = $1 AND started_at BETWEEN $2 AND $3 AND trunk_id = $4 AND call_id = $5 AND leg = $6"
         ),
-        params![call.trunk_id, first, last, call.call_id, call.leg],
+        params![call.account_id, first, last, call.trunk_id, call.call_id, call.leg],
         |(started_at,): (Time,)| {
             is_live |= is_same_start(call.started_at, started_at);
             Ok(())
@@ -120,6 +120,8 @@ pub async fn find_together(conn: &mut Conn, cdrs: &[(usize, CdrRow)]) -> Result<
     let Some((first, last)) = spans else { return Ok(Known::new()) };
     let trunks: BTreeSet<TrunkId> = terms().map(|call| call.trunk_id).collect();
     let trunks = trunks.iter().map(TrunkId::to_string).collect::<Vec<_>>().join(",");
+    let accounts: BTreeSet<AccountId> = terms().map(|call| call.account_id).collect();
+    let accounts = accounts.iter().map(AccountId::to_string).collect::<Vec<_>>().join(",");
     let calls = terms().map(|call| call.call_id.as_str()).collect::<Vec<_>>().join(SEPARATOR);
     // Imports of one trunk follow each other. The unique index cannot tell that a start in milliseconds and one in whole
     // seconds are the same.
@@ -136,7 +138,7 @@ pub async fn find_together(conn: &mut Conn, cdrs: &[(usize, CdrRow)]) -> Result<
     let (lines, mut known) = (Lines::new(cdrs), Known::new());
     let live = pg_sql!(
         "SELECT trunk_id, call_id, leg, started_at, CAST(NULL AS BIGINT) FROM live_calls
-         WHERE trunk_id = ANY (CAST(string_to_array($1, ',') AS UUID[])) AND started_at BETWEEN $2 AND $3
+         WHERE account_id = ANY (CAST(string_to_array($1, ',') AS UUID[])) AND started_at BETWEEN $2 AND $3
            AND call_id = ANY (string_to_array($4, chr(31)))
          ORDER BY token FOR SHARE"
     );
@@ -148,8 +150,8 @@ pub async fn find_together(conn: &mut Conn, cdrs: &[(usize, CdrRow)]) -> Result<
          WHERE trunk_id = ANY (CAST(string_to_array($1, ',') AS UUID[])) AND started_at BETWEEN $2 AND $3
            AND call_id = ANY (string_to_array($4, chr(31))) AND NOT imported"
     );
-    for text in [live, finished] {
-        conn.each(text, params![trunks, first, last, calls], |found: Found| {
+    for (text, owners) in [(live, &accounts), (finished, &trunks)] {
+        conn.each(text, params![owners, first, last, calls], |found: Found| {
             lines.mark(&found, &mut known);
             Ok(())
         })

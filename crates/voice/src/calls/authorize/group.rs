@@ -1,0 +1,222 @@
+//! Decides on calls together, of all trunks and accounts, in one transaction; each is judged by itself.
+//!
+//! What limits the calls is read first. They are then judged in memory, in the order in which they came, and the sums of
+//! what they take, account by account, are taken by statements that check the limits again: if another node was faster,
+//! the transaction is repeated with what is left. Rows are locked in the order that [`calls`](crate::calls) describes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::offer::Offer;
+use super::room::{Counter, Limit, Place, Room};
+use super::store::{self, CallContext, ContextKey};
+use super::{Attempt, Refusal, Source};
+use crate::calls::live::{self, LiveCall, LiveState};
+use crate::calls::reservation::{Reservation, expiry_while_ringing};
+use crate::calls::types::{Allowed, DenyReason};
+use crate::cdrs::{CallTerms, Parties};
+use crate::concurrency::{self, DailySpend, day_of};
+use db::{Conn, DbError, Entropy, Statement};
+use identity::balance::CURRENCY;
+use platform::ledger::{self, Kind};
+use values::{CallId, List};
+
+pub type Outcome = Result<Allowed, Refusal>;
+
+/// Decides on these calls, each as if it were alone: it is allowed, or denied with its reason. If one of them is to a host
+/// outside the trunk's allow-list, it must be the only one.
+pub async fn authorize(attempts: Vec<Arc<Attempt>>) -> Result<Vec<Outcome>, Refusal> {
+    let Some(db) = attempts.first().map(|first| first.app.db.clone()) else { return Ok(Vec::new()) };
+    db.tx(attempts, |conn, attempts| Box::pin(decide(conn, attempts))).await
+}
+
+pub async fn decide(conn: &mut Conn, attempts: &[Arc<Attempt>]) -> Result<Vec<Outcome>, Refusal> {
+    let Some(newest) = attempts.iter().max_by_key(|attempt| attempt.now) else { return Ok(Vec::new()) };
+    conn.set_now(newest.now);
+    let contexts = contexts(conn, attempts).await?;
+    let requests: Vec<_> = attempts.iter().map(|attempt| attempt.request()).collect();
+    let live = live::find_each(conn, &requests).await?;
+    let mut room = Room::default();
+    for (key, context) in &contexts {
+        room.add(context, newest.now, key.day, newest.app.settings.calls.zone_channels);
+    }
+    let mut outcomes = Vec::with_capacity(attempts.len());
+    let mut begun: Vec<(&Attempt, LiveCall)> = Vec::with_capacity(attempts.len());
+    for (attempt, live) in attempts.iter().zip(live) {
+        let in_group = || begun.iter().find(|(other, _)| other.request() == attempt.request()).map(|(_, call)| call);
+        if let Some(call) = live.as_ref().or_else(in_group) {
+            outcomes.push(repeat(attempt, call));
+            continue;
+        }
+        match judge(conn, attempt, contexts.get(&attempt.context_key()), &mut room).await? {
+            Ok(call) => {
+                outcomes.push(Ok(Allowed::from(&call)));
+                begun.push((&**attempt, call));
+            }
+            // What it counted before it was refused is undone with the transaction.
+            Err(refusal) if attempt.is_foreign() => return Err(refusal),
+            Err(refusal) => outcomes.push(Err(refusal)),
+        }
+    }
+    begin(conn, &room, &begun).await?;
+    Ok(outcomes)
+}
+
+async fn contexts<'a>(
+    conn: &mut Conn,
+    attempts: &'a [Arc<Attempt>],
+) -> Result<BTreeMap<ContextKey<'a>, CallContext>, DbError> {
+    let mut keys: Vec<ContextKey<'a>> = attempts.iter().map(|attempt| attempt.context_key()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let found = store::contexts(conn, &keys).await?;
+    Ok(keys.into_iter().zip(found).filter_map(|(key, context)| Some((key, context?))).collect())
+}
+
+/// The live call, or why there is none.
+async fn judge(
+    conn: &mut Conn,
+    attempt: &Attempt,
+    context: Option<&CallContext>,
+    room: &mut Room,
+) -> Result<Result<LiveCall, Refusal>, DbError> {
+    let Some(context) = context else { return Ok(Err(deny_unknown_source(conn, attempt).await?)) };
+    if !attempt.versions.covers(&context.versions()) {
+        return Ok(Err(Refusal::Behind(context.versions())));
+    }
+    let offer = match plan(attempt, context) {
+        Ok(offer) => offer,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if attempt.is_foreign()
+        && let Some(reason) = enter_foreign(conn, attempt, context).await?
+    {
+        return Ok(Err(Refusal::Denied(reason)));
+    }
+    let (account, trunk, day) = (context.account_id, context.trunk_id, day_of(attempt.now));
+    let reserved = room.take(Place { account, trunk, zone: &context.zone, day }, &offer.price.rate);
+    if matches!(reserved, Err(Refusal::Denied(DenyReason::BalanceInsufficient))) {
+        conn.count(|metrics| metrics.ledger.refusals.of(Kind::Call.as_str()), 1);
+    }
+    Ok(reserved.map(|reservation| live_call(attempt, context, offer, reservation)))
+}
+
+/// Denies a call that belongs to no account, unless the caches are behind.
+async fn deny_unknown_source(conn: &mut Conn, attempt: &Attempt) -> Result<Refusal, DbError> {
+    let versions = store::versions(conn).await?;
+    Ok(match attempt.source {
+        _ if !attempt.versions.covers(&versions) => Refusal::Behind(versions),
+        Source::Trunk(..) => Refusal::Denied(DenyReason::SourceNotAllowed),
+        Source::Upstream(_) => Refusal::Denied(DenyReason::NumberUnknown),
+    })
+}
+
+/// What a call is offered, by checks that need no counter.
+fn plan(attempt: &Attempt, context: &CallContext) -> Result<Offer, Refusal> {
+    let offer = match (attempt.source, &attempt.called) {
+        (Source::Trunk(..), called) => Offer::outbound(context, called.as_ref().ok(), attempt.quote.as_ref()),
+        (Source::Upstream(_), _) if !attempt.target.as_ref().is_some_and(|target| target.is_of(context)) => {
+            return Err(Refusal::Moved);
+        }
+        (Source::Upstream(upstream), Ok(called)) => Offer::inbound(context, called, upstream, attempt.target.as_ref()),
+        (Source::Upstream(_), Err(_)) => Err(DenyReason::NumberUnknown),
+    };
+    offer.map_err(Refusal::Denied)
+}
+
+/// Counts an inbound call to a host outside the trunk's allow-list, or says why it may not begin.
+async fn enter_foreign(
+    conn: &mut Conn,
+    attempt: &Attempt,
+    context: &CallContext,
+) -> Result<Option<DenyReason>, DbError> {
+    let settings = attempt.app.settings.calls;
+    if !concurrency::count_foreign(conn, context.trunk_id, settings.foreign_cps).await? {
+        return Ok(Some(DenyReason::ForeignCpsLimit));
+    }
+    // The row that counts the second is locked, so no other such call of the trunk begins meanwhile.
+    let live = concurrency::inbound_channels_in_use(conn, context.account_id, context.trunk_id).await?;
+    Ok((live >= settings.foreign_channels).then_some(DenyReason::ForeignChannelCap))
+}
+
+/// Takes what the calls have taken of the room and inserts them, on PostgreSQL in one round trip, except for the first
+/// calls of an hour. If another node was faster, be it with the same call, the transaction is repeated.
+async fn begin(conn: &mut Conn, room: &Room, calls: &[(&Attempt, LiveCall)]) -> Result<(), DbError> {
+    let now = conn.now();
+    let mut statements = Vec::with_capacity(room.limits.len() + calls.len());
+    for ((account, counter), &Limit { limit, taken, .. }) in &room.limits {
+        let account = *account;
+        match counter {
+            _ if taken == 0 => {}
+            Counter::Spend(day) => {
+                let day = DailySpend { account, day: *day, limit };
+                statements.push(concurrency::reserve_statement(day, taken));
+            }
+            Counter::Channels(trunk) => {
+                let starts = room.limits.get(&(account, Counter::Starts(*trunk))).map_or(0, |starts| starts.limit);
+                statements.push(concurrency::occupy_channels(*trunk, taken, limit, starts, now));
+            }
+            // Counted with the channels.
+            Counter::Starts(_) => {}
+            Counter::Zone(zone) if room.in_new_hour.contains(&account) => {
+                let is_taken = run(conn, &std::mem::take(&mut statements)).await?
+                    && concurrency::enter_zone(conn, account, zone, taken, limit).await?;
+                if !is_taken {
+                    return Err(conn.retry_conflict());
+                }
+            }
+            Counter::Zone(zone) => {
+                statements.push(concurrency::enter_zone_statement(account, zone, taken, limit, now));
+            }
+            Counter::Money => statements.push(ledger::set_aside_statement(account, CURRENCY, taken)),
+        }
+    }
+    statements.extend(calls.iter().map(|(attempt, call)| live::insert_statement(&attempt.identity, call)));
+    if run(conn, &statements).await? { Ok(()) } else { Err(conn.retry_conflict()) }
+}
+
+/// Runs statements of which each must change one row; false if one did not.
+async fn run(conn: &mut Conn, statements: &[Statement]) -> Result<bool, DbError> {
+    if statements.is_empty() {
+        return Ok(true);
+    }
+    let changed = conn.exec_all(&statements.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
+    Ok(changed.iter().all(|rows| *rows == 1))
+}
+
+fn live_call(attempt: &Attempt, context: &CallContext, offer: Offer, reservation: Reservation) -> LiveCall {
+    let parties = Parties {
+        account_id: context.account_id,
+        trunk_id: context.trunk_id,
+        call_id: attempt.identity.call_id.clone(),
+        leg: offer.leg,
+        zone: context.zone.clone(),
+        calling: attempt.calling.clone(),
+        called: offer.called.to_string(),
+        started_at: attempt.now,
+    };
+    let state = LiveState {
+        routes: List(offer.routes),
+        target_uri: offer.target_uri,
+        sent_to: offer.next_hop.map(|next_hop| next_hop.uri),
+        upstream_id: offer.upstream_id,
+        answered_at: None,
+        seen_at: attempt.now,
+        reserved: reservation.amount,
+        reserved_seconds: reservation.seconds.into(),
+        held: reservation.amount,
+        expires_at: expiry_while_ringing(attempt.now, reservation.seconds.into()),
+        hang_up: false,
+    };
+    let token = CallId::new(Entropy.uuid(attempt.now));
+    LiveCall { token, terms: CallTerms::new(parties, offer.price), state }
+}
+
+/// Answers a repeated request as before, as long as it can be the same call.
+fn repeat(attempt: &Attempt, call: &LiveCall) -> Outcome {
+    let called = attempt.called.as_ref().map(|number| number.as_str());
+    let is_same = called == Ok(call.terms.called.as_str())
+        && attempt.calling == call.terms.calling
+        && call.state.answered_at.is_none();
+    if is_same { Ok(call.into()) } else { Err(Refusal::Denied(DenyReason::CallIdInUse)) }
+}

@@ -121,7 +121,7 @@ pub async fn find_together(conn: &mut Conn, cdrs: &[(usize, CdrRow)]) -> Result<
     let trunks: BTreeSet<TrunkId> = terms().map(|call| call.trunk_id).collect();
     let trunks = trunks.iter().map(TrunkId::to_string).collect::<Vec<_>>().join(",");
     let accounts: BTreeSet<AccountId> = terms().map(|call| call.account_id).collect();
-    let accounts = accounts.iter().map(AccountId::to_string).collect::<Vec<_>>().join(",");
+    let accounts = accounts.iter().map(|account| account.uuid().to_string()).collect::<Vec<_>>().join(",");
     let calls = terms().map(|call| call.call_id.as_str()).collect::<Vec<_>>().join(SEPARATOR);
     // Imports of one trunk follow each other. The unique index cannot tell that a start in milliseconds and one in whole
     // seconds are the same.

@@ -139,7 +139,17 @@ impl Deck {
 
     /// Longest-prefix match: the longest prefix of `number` with an offer in force at `at`.
     pub fn find(&self, number: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
-        self.covering(number).find_map(|(prefix, last)| self.in_force(prefix, last, at))
+        // A loop of its own, twice as fast as `covering`: every call is priced by it.
+        let mut last = self.count_up_to(number).checked_sub(1)?;
+        loop {
+            let prefix = *self.prefixes.get(last)?;
+            if prefix.covers(number)
+                && let Some(listing) = self.in_force(prefix, last, at)
+            {
+                return Some(listing);
+            }
+            last = self.parent(last)?;
+        }
     }
 
     /// The prefixes of a number that have entries, longest first, each with the index of its last entry.

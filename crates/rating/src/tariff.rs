@@ -168,7 +168,7 @@ impl<K: Ord + Copy> Tariff<K> {
 
     /// The sell rate of a number, at the longest prefix that is sold.
     pub fn sell_rate(&self, number: Prefix, at: UnixMillis) -> Option<SellRate<'_, K>> {
-        let current = self.sell_rate_before(number, at, &[])?;
+        let current = self.sell_rate_by(number, |upstream| upstream.find(number, at))?;
         match (&self.replacements, &self.notice) {
             (Some(replacements), Some(notice)) if replacements.may_hold(number, at, notice) => {
                 Some(self.hold(current, number, at, replacements, notice))
@@ -192,7 +192,7 @@ impl<K: Ord + Copy> Tariff<K> {
         // The price as if the ones from the first on had not come.
         let without = |first: usize| match pending.get(first..) {
             None | Some([]) => Some(current),
-            Some(replaced) => self.sell_rate_before(number, at, replaced),
+            Some(replaced) => self.sell_rate_by(number, |upstream| upstream.find_before(number, at, replaced)),
         };
         let mut before = without(0);
         let mut promised = before.map(|sell| (0, sell));
@@ -222,20 +222,16 @@ impl<K: Ord + Copy> Tariff<K> {
         SellRate { prefix: longest, held, ..sell }
     }
 
-    /// The sell rate as if these decks had not come, oldest first.
-    fn sell_rate_before<'t>(
+    /// The sell rate of a number by what `find` finds in the decks of each upstream.
+    #[inline]
+    fn sell_rate_by<'t>(
         &'t self,
         number: Prefix,
-        at: UnixMillis,
-        replaced: &[&'t Replacement<K>],
+        find: impl Fn(&'t Upstream<K>) -> Option<Listing<&'t Offer>>,
     ) -> Option<SellRate<'t, K>> {
         let (mut longest, mut cheapest) = (None, None::<Cheapest<'_, K>>);
         for upstream in self.active() {
-            let found = match replaced {
-                [] => upstream.find(number, at),
-                replaced => upstream.find_before(number, at, replaced),
-            };
-            let Some(source) = found else { continue };
+            let Some(source) = find(upstream) else { continue };
             longest = longest.max(Some(source.prefix));
             let deck_rate = &source.offer.rate;
             let (Ok(cost), Ok(rate)) = (upstream.cost_factor.apply(deck_rate), upstream.sell_factor.apply(deck_rate))

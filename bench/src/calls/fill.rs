@@ -76,7 +76,7 @@ fn cdrs(id: &str, numbers: &str, account: &str, trunk: &str) -> String {
                            currency, rate_per_minute, connect_fee, increment_seconds, minimum_seconds,
                            rate_upstream_id, upstream_id, charge, cost, ledger_id, imported, review, recorded_at)
          SELECT {id}, {account}, {trunk}, 'generated-' || n, 'termination', 'eu-west', '+31201111111',
-                '+3120' || (1000000 + n % 8999993), 'NL', 'Destination ' || n % 40, '31', at,
+                '+3120' || (1000000 + n % 8999993), 'NL', 'Destination ' || (n % 40), '31', at,
                 CASE WHEN n % 3 > 0 THEN at END, at + seconds * 1000, seconds, seconds,
                 CASE WHEN n % 3 > 0 THEN 'answered' ELSE 'busy' END, 'EUR', 1100000, 0, 1, 1, NULL, NULL,
                 seconds * 18333, 0, NULL, FALSE, FALSE, at

@@ -190,6 +190,10 @@ fn histories() -> impl Strategy<Value = History> {
         let (mut history, mut at) = (History::new(first, second), 0);
         for (upstream, file, replaces, is_waived, gap) in changes {
             at += gap;
+            // The first deck of an upstream needs no notice.
+            if history.entries[upstream].is_empty() {
+                continue;
+            }
             history.import(upstream, file, if replaces { Mode::Replace } else { Mode::Merge }, at, is_waived);
         }
         history

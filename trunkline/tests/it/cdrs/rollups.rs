@@ -104,6 +104,8 @@ both! {
 
     async fn a_current_hour_does_not_keep_past_hours_from_being_counted(db) {
         let scene = Scene::start(db, 10_000).await;
+        // The trunk has to be older than the call.
+        scene.world.advance(3600).await;
         scene.world.advance_to_next(86_400).await;
         let hour = scene.now() / 3_600_000;
         let crowd = db.tx(hour, |conn, hour| Box::pin(async move {

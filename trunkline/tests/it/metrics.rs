@@ -48,7 +48,7 @@ both! {
         for _ in 0..2 {
             assert_eq!(scene.denied(json!({"source_ip": "1.2.3.4"})).await.0, "source_not_allowed");
         }
-        // The balance covers only some seconds: the full reservation is refused, the rest is given.
+        // The balance covers only some seconds, which are reserved. Only what is denied counts as refused.
         scene.allowed(json!({})).await;
         assert_eq!(scene.denied(json!({})).await.0, "balance.insufficient");
         scene.world.operations().post("/switch/authorize", json!({})).await.problem(422, "validation.failed");
@@ -66,7 +66,7 @@ both! {
                 r#"trunkline_requests_total{method="POST",path="/switch/authorize",status="200"}"#,
                 r#"trunkline_requests_total{method="POST",path="/switch/authorize",status="422"}"#,
             ]),
-            [2.0, 1.0, 2.0, 1.0, 2.0, 3.0, 1.0, 2.0, 6.0, 1.0]
+            [2.0, 1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 2.0, 6.0, 1.0]
         );
 
         let ended = scene.event("ended", &token, 1000, json!({"answered_at": scene.now()}));

@@ -1,17 +1,9 @@
 //! A deck in memory: all entries of one upstream's deck, in arrays built for longest-prefix match.
 //!
 //! ```text
-//!   prefixes       3      31     3120   3120       316    49  …   of each entry, sorted
-//!   parents        –      0      1      1          1      –   …   the last entry of the next shorter prefix
-//!   terms          June   June   June   December   June   May …   effective_at, and the offer or an end
-//!   bucket_starts  number of entries before those that begin with 0, with 1, and so on
+//!   tree   3      31     3120   3120       316    49  …   the prefix of each entry, as a [`PrefixTree`]
+//!   terms  June   June   June   December   June   May …   effective_at, and the offer or an end
 //! ```
-//!
-//! The longest match of a number, if any, is the last prefix that does not sort after it, or one of that prefix's
-//! parents: everything between a prefix and a number that it covers begins with that prefix too. So one binary search
-//! and a few steps from parent to parent find it.
-//!
-//! `bucket_starts`, at most twice as long as the deck, narrows the binary search to a few prefixes.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,17 +12,14 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::leaf::{self, LeafError};
+use crate::tree::{PrefixTree, TooMany, TreeBuilder};
 use crate::{DeckTimes, Destination, Entry, Listing, Offer, Prefix, UnixMillis};
 
 /// An immutable deck; the module describes its layout.
 #[derive(Default)]
 pub struct Deck {
-    prefixes: Vec<Prefix>,
-    parents: Vec<u32>,
+    tree: PrefixTree,
     terms: Vec<Term>,
-    bucket_starts: Vec<u32>,
-    /// The right shift from a prefix's code to its index in `bucket_starts`.
-    bucket_shift: u32,
     prefix_count: usize,
     destinations: Vec<Arc<Destination>>,
     max_nanos: i64,
@@ -41,9 +30,6 @@ struct Term {
     /// `None` for an end.
     offer: Option<Offer>,
 }
-
-/// The parent of an entry without one.
-const NO_PARENT: u32 = u32::MAX;
 
 /// Why entries or leaves do not form a deck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +52,12 @@ impl fmt::Display for DeckError {
 }
 
 impl std::error::Error for DeckError {}
+
+impl From<TooMany> for DeckError {
+    fn from(_: TooMany) -> DeckError {
+        DeckError::TooManyEntries
+    }
+}
 
 impl From<LeafError> for DeckError {
     fn from(error: LeafError) -> DeckError {
@@ -130,52 +122,26 @@ impl Deck {
         let destination = |it: &Arc<Destination>| {
             size_of_val(it) + size_of::<[usize; 2]>() + size_of::<Destination>() + it.name.len()
         };
-        size_of_val(self.prefixes.as_slice())
-            + size_of_val(self.parents.as_slice())
+        self.tree.bytes()
             + size_of_val(self.terms.as_slice())
-            + size_of_val(self.bucket_starts.as_slice())
             + self.destinations.iter().map(destination).sum::<usize>()
     }
 
     /// Longest-prefix match: the longest prefix of `number` with an offer in force at `at`.
     pub fn find(&self, number: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
-        // A loop of its own, twice as fast as `covering`: every call is priced by it.
-        let mut last = self.count_up_to(number).checked_sub(1)?;
-        loop {
-            let prefix = *self.prefixes.get(last)?;
-            if prefix.covers(number)
-                && let Some(listing) = self.in_force(prefix, last, at)
-            {
+        let mut longest = self.tree.longest(number);
+        while let Some((prefix, last)) = longest {
+            if let Some(listing) = self.in_force(prefix, last, at) {
                 return Some(listing);
             }
-            last = self.parent(last)?;
+            longest = self.tree.shorter(last);
         }
+        None
     }
 
     /// The prefixes of a number that have entries, longest first, each with the index of its last entry.
     pub(crate) fn covering(&self, number: Prefix) -> impl Iterator<Item = (Prefix, usize)> {
-        let (first, mut visited) = (self.count_up_to(number).checked_sub(1), None);
-        std::iter::from_fn(move || {
-            loop {
-                let last = match visited {
-                    None => first?,
-                    Some(child) => self.parent(child)?,
-                };
-                visited = Some(last);
-                let prefix = *self.prefixes.get(last)?;
-                if prefix.covers(number) {
-                    return Some((prefix, last));
-                }
-            }
-        })
-    }
-
-    /// The last entry of the next shorter prefix.
-    fn parent(&self, index: usize) -> Option<usize> {
-        match *self.parents.get(index)? {
-            NO_PARENT => None,
-            parent => Some(parent as usize),
-        }
+        self.tree.covering(number)
     }
 
     /// The times of the last entries of the prefixes of a number.
@@ -186,78 +152,35 @@ impl Deck {
     /// The times of all entries of the prefixes of a number.
     pub(crate) fn times(&self, number: Prefix) -> impl Iterator<Item = UnixMillis> {
         self.covering(number).flat_map(move |(prefix, last)| {
-            let terms = self.terms.get(self.index_from(prefix)..=last).unwrap_or_default();
+            let terms = self.terms.get(self.tree.index_from(prefix)..=last).unwrap_or_default();
             terms.iter().map(|term| term.effective_at)
         })
     }
 
     /// The prefixes that have entries, in order, starting at `from`.
     pub(crate) fn prefixes(&self, from: Prefix) -> impl Iterator<Item = Prefix> {
-        let entries = self.prefixes.get(self.index_from(from)..).unwrap_or_default();
-        entries.chunk_by(|one, next| one == next).filter_map(|entries| entries.first().copied())
+        self.tree.from(from).map(|(prefix, _)| prefix)
     }
 
     /// The offer in force for exactly this prefix.
     pub fn get(&self, prefix: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
-        let last = self.count_up_to(prefix).checked_sub(1)?;
-        if self.prefixes.get(last) == Some(&prefix) { self.in_force(prefix, last, at) } else { None }
+        self.in_force(prefix, self.tree.last(prefix)?, at)
     }
 
     /// The offers in force at `at`, in prefix order, starting at `from`.
     pub fn listings(&self, from: Prefix, at: UnixMillis) -> impl Iterator<Item = Listing<&Offer>> {
-        (self.index_from(from)..self.prefixes.len()).filter_map(move |index| {
-            let prefix = *self.prefixes.get(index)?;
-            let is_last = self.prefixes.get(index + 1) != Some(&prefix);
-            if is_last { self.in_force(prefix, index, at) } else { None }
-        })
-    }
-
-    /// The number of entries whose prefix does not sort after this one.
-    fn count_up_to(&self, prefix: Prefix) -> usize {
-        let (begin, bucket) = self.bucket(prefix);
-        begin + bucket.partition_point(|it| *it <= prefix)
-    }
-
-    /// The index of the first entry whose prefix does not sort before this one.
-    fn index_from(&self, prefix: Prefix) -> usize {
-        let (begin, bucket) = self.bucket(prefix);
-        begin + bucket.partition_point(|it| *it < prefix)
-    }
-
-    /// The prefixes with the same first digits, and the index of the first of them.
-    fn bucket(&self, prefix: Prefix) -> (usize, &[Prefix]) {
-        let bucket = (prefix.code() >> self.bucket_shift) as usize;
-        let start = |bucket| self.bucket_starts.get(bucket).map_or(0, |start| *start as usize);
-        let (begin, end) = (start(bucket), start(bucket + 1));
-        (begin, self.prefixes.get(begin..end).unwrap_or_default())
+        self.tree.from(from).filter_map(move |(prefix, last)| self.in_force(prefix, last, at))
     }
 
     /// The offer in force of a prefix, given the index of its last entry.
     pub(crate) fn in_force(&self, prefix: Prefix, last: usize, at: UnixMillis) -> Option<Listing<&Offer>> {
         let mut term = self.terms.get(last)?;
         if term.effective_at > at {
-            let terms = self.terms.get(self.index_from(prefix)..last)?;
+            let terms = self.terms.get(self.tree.index_from(prefix)..last)?;
             let begun = terms.partition_point(|term| term.effective_at <= at);
             term = terms.get(begun.checked_sub(1)?)?;
         }
         Some(Listing { prefix, effective_at: term.effective_at, offer: term.offer.as_ref()? })
-    }
-}
-
-impl Deck {
-    /// Uses as many digits as keep the table within twice the length of the deck.
-    fn build_buckets(&mut self) {
-        let digits = (2 * self.prefixes.len()).checked_ilog2().unwrap_or(0) / 4;
-        self.bucket_shift = 4 * (Prefix::MAX_DIGITS - digits.min(Prefix::MAX_DIGITS));
-        let buckets = 1 << (4 * digits);
-        self.bucket_starts = Vec::with_capacity(buckets + 1);
-        let (mut before, mut rest) = (0, self.prefixes.iter().peekable());
-        for bucket in 0..=buckets as u64 {
-            while rest.next_if(|prefix| prefix.code() >> self.bucket_shift < bucket).is_some() {
-                before += 1;
-            }
-            self.bucket_starts.push(before);
-        }
     }
 }
 
@@ -286,8 +209,7 @@ fn without_past(entries: impl Iterator<Item = Entry>, at: UnixMillis) -> impl It
 #[derive(Default)]
 struct DeckBuilder {
     deck: Deck,
-    /// Indices of the latest entries of the prefixes that may cover the next entry, longest last.
-    open: Vec<u32>,
+    tree: TreeBuilder,
     destinations: HashSet<Arc<Destination>, RandomState>,
     /// The destination of the previous entry, as given and as stored: a shortcut, since most entries repeat it.
     latest: Option<(Arc<Destination>, Arc<Destination>)>,
@@ -299,31 +221,18 @@ impl DeckBuilder {
         if self.last.is_some_and(|last| last >= entry.sort_key()) {
             return Err(DeckError::OutOfOrder(entry.prefix));
         }
-        let index = u32::try_from(self.deck.terms.len()).ok().filter(|index| *index != NO_PARENT);
-        let index = index.ok_or(DeckError::TooManyEntries)?;
-        if self.last.is_some_and(|(prefix, _)| prefix == entry.prefix) {
-            self.open.pop();
-        } else {
-            self.deck.prefix_count += 1;
-        }
-        let prefixes = &self.deck.prefixes;
-        let is_past = |open: &mut u32| !prefixes.get(*open as usize).is_some_and(|cover| cover.covers(entry.prefix));
-        while self.open.pop_if(is_past).is_some() {}
-        self.deck.parents.push(self.open.last().copied().unwrap_or(NO_PARENT));
-        self.open.push(index);
+        self.tree.push(entry.prefix)?;
+        self.deck.prefix_count += usize::from(self.last.is_none_or(|(prefix, _)| prefix != entry.prefix));
         self.last = Some(entry.sort_key());
         let offer = entry.offer.map(|offer| self.intern(offer));
-        self.deck.prefixes.push(entry.prefix);
         self.deck.terms.push(Term { effective_at: entry.effective_at, offer });
         Ok(())
     }
 
     fn finish(self) -> Deck {
         let mut deck = self.deck;
-        deck.prefixes.shrink_to_fit();
-        deck.parents.shrink_to_fit();
+        deck.tree = self.tree.finish();
         deck.terms.shrink_to_fit();
-        deck.build_buckets();
         deck
     }
 

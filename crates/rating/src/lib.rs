@@ -39,6 +39,7 @@ mod sheets;
 mod statements;
 mod tariff;
 mod timeline;
+mod tree;
 
 pub use csv::{Column as SheetColumn, DeckCsv, DeckCsvError, DeckCsvOptions, DeckCsvWriter};
 pub use deck::{Deck, DeckError};

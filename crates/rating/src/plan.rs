@@ -7,14 +7,6 @@
 //!
 //! Exchange rate, markup of the upstream and markup of the plan are multiplied exactly and rounded once. Fixed amounts
 //! are in the currency of the tariff. A prefix of a rule is sold as a prefix of its own, if any deck covers it.
-//!
-//! ```text
-//!   prefixes  31     316    31612  49    of the rules, sorted
-//!   parents   –      0      1      –     the next shorter prefix
-//!   rules     4      0      7      2     the rule of each
-//! ```
-//!
-//! The search is that of a [`Deck`](crate::Deck): one binary search, then from parent to parent.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,6 +14,7 @@ use std::fmt;
 use foldhash::fast::RandomState;
 
 use crate::factor::Factor;
+use crate::tree::{PrefixTree, TooMany, TreeBuilder};
 use crate::{Country, Destination, Prefix, Rate, RateError};
 
 /// What the markups of a plan are added to.
@@ -109,8 +102,12 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// The parent of a prefix without one.
-const NO_PARENT: u32 = u32::MAX;
+impl From<TooMany> for PlanError {
+    fn from(_: TooMany) -> PlanError {
+        PlanError::TooManyRules
+    }
+}
+
 /// −100 %.
 const MIN_MARKUP: i32 = -1_000_000;
 
@@ -121,8 +118,8 @@ pub struct Plan {
     markup_ppm: i32,
     allow_below_cost: bool,
     rules: Vec<PlanRule>,
-    prefixes: Vec<Prefix>,
-    parents: Vec<u32>,
+    prefixes: PrefixTree,
+    /// The rule of each prefix.
     prefix_rules: Vec<u32>,
     destinations: HashMap<Box<str>, u32, RandomState>,
     countries: HashMap<Country, u32, RandomState>,
@@ -143,8 +140,7 @@ impl Plan {
         let (mut destinations, mut countries) = (HashMap::default(), HashMap::default());
         for (position, rule) in rules.iter().enumerate() {
             check(rule, position)?;
-            let index = u32::try_from(position).ok().filter(|index| *index != NO_PARENT);
-            let index = index.ok_or(PlanError::TooManyRules)?;
+            let index = u32::try_from(position).map_err(|_| PlanError::TooManyRules)?;
             let earlier = match &rule.matches {
                 RuleMatch::Prefix(prefix) => {
                     by_prefix.push((*prefix, index));
@@ -161,9 +157,13 @@ impl Plan {
         if let Some([_, (_, later)]) = by_prefix.array_windows().find(|[(one, _), (next, _)]| one == next) {
             return Err(PlanError::Duplicate(*later as usize));
         }
-        let (prefixes, prefix_rules): (Vec<_>, Vec<_>) = by_prefix.into_iter().unzip();
-        let parents = parents(&prefixes);
-        Ok(Plan { base, markup_ppm, allow_below_cost, rules, prefixes, parents, prefix_rules, destinations, countries })
+        let (mut prefixes, mut prefix_rules) = (TreeBuilder::default(), Vec::with_capacity(by_prefix.len()));
+        for (prefix, rule) in by_prefix {
+            prefixes.push(prefix)?;
+            prefix_rules.push(rule);
+        }
+        let prefixes = prefixes.finish();
+        Ok(Plan { base, markup_ppm, allow_below_cost, rules, prefixes, prefix_rules, destinations, countries })
     }
 
     pub fn base(&self) -> PlanBase {
@@ -182,8 +182,8 @@ impl Plan {
     /// What decides the price of a number, given the destination of its base. The prefix that a number is sold at has
     /// the same rule as the number.
     pub fn decide(&self, number: Prefix, destination: &str, country: Country) -> PricedBy {
-        if let Some((_, rule)) = self.longest(number) {
-            return PricedBy::Prefix(rule);
+        if let Some(rule) = self.prefixes.longest(number).and_then(|(_, index)| self.prefix_rules.get(index)) {
+            return PricedBy::Prefix(*rule);
         }
         if let Some(rule) = self.destinations.get(destination) {
             return PricedBy::Destination(*rule);
@@ -191,25 +191,9 @@ impl Plan {
         self.countries.get(&country).map_or(PricedBy::Markup, |rule| PricedBy::Country(*rule))
     }
 
-    /// The longest prefix of the rules that covers a number, and its rule.
-    fn longest(&self, number: Prefix) -> Option<(Prefix, u32)> {
-        let mut last = self.prefixes.partition_point(|prefix| *prefix <= number).checked_sub(1)?;
-        loop {
-            let prefix = *self.prefixes.get(last)?;
-            if prefix.covers(number) {
-                return Some((prefix, *self.prefix_rules.get(last)?));
-            }
-            last = match *self.parents.get(last)? {
-                NO_PARENT => return None,
-                parent => parent as usize,
-            };
-        }
-    }
-
     /// The prefixes of the rules, in order, starting at `from`.
     pub(crate) fn prefixes(&self, from: Prefix) -> impl Iterator<Item = Prefix> {
-        let begin = self.prefixes.partition_point(|prefix| *prefix < from);
-        self.prefixes.get(begin..).unwrap_or_default().iter().copied()
+        self.prefixes.from(from).map(|(prefix, _)| prefix)
     }
 
     /// The price of a number whose base is this rate of a deck, by the factors to its list price and its cost; `None`
@@ -260,15 +244,4 @@ fn check(rule: &PlanRule, position: usize) -> Result<(), PlanError> {
     let (increment, minimum) = (rule.increment_seconds.unwrap_or(1), rule.minimum_seconds.unwrap_or(0));
     let rate = Rate::new(minute, rule.connect_fee_nanos.unwrap_or(0), increment, minimum);
     rate.map(drop).map_err(|error| PlanError::RuleRate(position, error))
-}
-
-/// For each of the sorted prefixes, the longest one that covers it.
-fn parents(prefixes: &[Prefix]) -> Vec<u32> {
-    let (mut parents, mut open) = (Vec::with_capacity(prefixes.len()), Vec::<(Prefix, u32)>::new());
-    for (index, prefix) in (0..).zip(prefixes) {
-        while open.pop_if(|(cover, _)| !cover.covers(*prefix)).is_some() {}
-        parents.push(open.last().map_or(NO_PARENT, |(_, cover)| *cover));
-        open.push((*prefix, index));
-    }
-    parents
 }

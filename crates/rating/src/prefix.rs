@@ -86,6 +86,16 @@ impl Prefix {
         Some(Prefix(self.first(digits) + (1 << shift(last))))
     }
 
+    /// The number of first digits that both have in common.
+    pub(crate) fn common_digits(self, other: Prefix) -> u32 {
+        (self.0 ^ other.0).leading_zeros().saturating_sub(4) / 4
+    }
+
+    /// The first digits, of which there are at least as many.
+    pub(crate) fn truncated(self, digits: u32) -> Prefix {
+        Prefix(self.first(digits))
+    }
+
     fn first(self, digits: u32) -> u64 {
         self.0 & !((1 << (4 * (Prefix::MAX_DIGITS - digits))) - 1)
     }

@@ -156,7 +156,11 @@ fn greatest_common_divisor(one: u32, other: u32) -> u32 {
 
 /// `dividend` ÷ `divisor`, rounded half up.
 pub(crate) fn half_up(dividend: u128, divisor: u128) -> Result<i64, TooLarge> {
+    // Most prices fit into 64 bits, whose division takes a tenth of the time.
+    if let (Ok(dividend), Ok(divisor)) = (u64::try_from(dividend), u64::try_from(divisor)) {
+        let (quotient, rest) = (dividend / divisor, dividend % divisor);
+        return i64::try_from(quotient + u64::from(rest >= divisor - rest)).map_err(|_| TooLarge);
+    }
     let (quotient, rest) = (dividend / divisor, dividend % divisor);
-    let rounded = if rest >= divisor - rest { quotient + 1 } else { quotient };
-    i64::try_from(rounded).map_err(|_| TooLarge)
+    i64::try_from(quotient + u128::from(rest >= divisor - rest)).map_err(|_| TooLarge)
 }

@@ -39,11 +39,11 @@ pub struct Part {
     pub span: i64,
     pub start: i64,
     /// Exclusive.
-    pub end: i64,
+    end: i64,
     /// Hours from one run of slots to the next.
-    pub step: i64,
+    step: i64,
     /// Hours of a run.
-    pub width: i64,
+    width: i64,
     /// Hours from one number to the next.
     pub length: i64,
     stretch: Stretch,
@@ -91,6 +91,13 @@ impl Stretch {
 }
 
 impl Part {
+    /// In order, each once.
+    pub fn slots(&self) -> impl Iterator<Item = i64> {
+        let step = |hours: i64| usize::try_from(hours).unwrap_or(1).max(1);
+        let Part { span, start, end, width, .. } = *self;
+        (start..end).step_by(step(self.step)).flat_map(move |run| (run..run + width).step_by(step(span)))
+    }
+
     /// The points for which the slots with this number count.
     pub fn counts(&self, number: i64) -> impl Iterator<Item = (Time, Sign)> {
         let (own, before) = self.signs;
@@ -214,8 +221,7 @@ mod tests {
     fn weights(stretch: Stretch) -> BTreeMap<(Time, i64), i64> {
         let mut weights = BTreeMap::new();
         for part in stretch.parts() {
-            let runs = (part.start..part.end).step_by(usize::try_from(part.step).unwrap());
-            for slot in runs.flat_map(|run| (run..run + part.width).step_by(usize::try_from(part.span).unwrap())) {
+            for slot in part.slots() {
                 assert_eq!(slot % part.span, 0);
                 for (point, sign) in part.counts((slot - part.start) / part.length) {
                     for hour in slot..slot + part.span {

@@ -1,4 +1,7 @@
 //! Tables `usage_trunks`, `usage_destinations` and `usage_routes`.
+//!
+//! A statement names every slot that it reads, each of which is a lookup in an index, whatever else is in the table. With
+//! a join of ranges PostgreSQL may choose to read all slots for each of them.
 
 use std::collections::BTreeMap;
 
@@ -62,12 +65,11 @@ pub enum ById {
 /// An account's points by trunk.
 pub async fn trunks_of(conn: &mut Conn, account: AccountId, part: &Part) -> Result<Vec<IdPoint>, DbError> {
     let sql = sql!(
-        "WITH RECURSIVE runs (at) AS
-         (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
-         SELECT (slot - $3) / $7, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+        "SELECT (slot - $4) / $5, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                 /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-         FROM runs JOIN usage_trunks ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
-         GROUP BY 1, 2 LIMIT $8"
+         FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot
+             /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
+         GROUP BY 1, 2 LIMIT $6"
     );
     conn.all(sql, &of_account(account, part)).await
 }
@@ -76,28 +78,25 @@ pub async fn trunks_of(conn: &mut Conn, account: AccountId, part: &Part) -> Resu
 pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
-             SELECT (slot - $3) / $7, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $4) / $5, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_trunks ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
-             GROUP BY 1 LIMIT $8"
+             FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot
+                 /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
+             GROUP BY 1 LIMIT $6"
         ),
         ByName::Country => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
-             SELECT (slot - $3) / $7, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $4) / $5, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_destinations ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
-             GROUP BY 1, 2 LIMIT $8"
+             FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot
+                 /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
+             GROUP BY 1, 2 LIMIT $6"
         ),
         ByName::Destination => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($3 AS BIGINT) UNION ALL SELECT at + $5 FROM runs WHERE at + $5 < $4)
-             SELECT (slot - $3) / $7, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $4) / $5, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_destinations ON account_id = $1 AND span = $2 AND slot >= at AND slot < at + $6
-             GROUP BY 1, 2 LIMIT $8"
+             FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot
+                 /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
+             GROUP BY 1, 2 LIMIT $6"
         ),
     };
     conn.all(sql, &of_account(account, part)).await
@@ -107,28 +106,25 @@ pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Pa
 pub async fn ids_of_all(conn: &mut Conn, by: ById, part: &Part) -> Result<Vec<IdPoint>, DbError> {
     let sql = match by {
         ById::Trunk => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
-             SELECT (slot - $2) / $6, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $3) / $4, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_trunks ON span = $1 AND slot >= at AND slot < at + $5
-             GROUP BY 1, 2 LIMIT $7"
+             FROM usage_trunks WHERE span = $1 AND slot
+                 /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
+             GROUP BY 1, 2 LIMIT $5"
         ),
         ById::Customer => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
-             SELECT (slot - $2) / $6, account_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $3) / $4, account_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_trunks ON span = $1 AND slot >= at AND slot < at + $5
-             GROUP BY 1, 2 LIMIT $7"
+             FROM usage_trunks WHERE span = $1 AND slot
+                 /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
+             GROUP BY 1, 2 LIMIT $5"
         ),
         ById::Upstream => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
-             SELECT (slot - $2) / $6, upstream_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $3) / $4, upstream_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
-             GROUP BY 1, 2 LIMIT $7"
+             FROM usage_routes WHERE span = $1 AND slot
+                 /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
+             GROUP BY 1, 2 LIMIT $5"
         ),
     };
     conn.all(sql, &of_part(part)).await
@@ -138,41 +134,40 @@ pub async fn ids_of_all(conn: &mut Conn, by: ById, part: &Part) -> Result<Vec<Id
 pub async fn names_of_all(conn: &mut Conn, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
-             SELECT (slot - $2) / $6, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $3) / $4, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
-             GROUP BY 1 LIMIT $7"
+             FROM usage_routes WHERE span = $1 AND slot
+                 /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
+             GROUP BY 1 LIMIT $5"
         ),
         ByName::Country => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
-             SELECT (slot - $2) / $6, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $3) / $4, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
-             GROUP BY 1, 2 LIMIT $7"
+             FROM usage_routes WHERE span = $1 AND slot
+                 /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
+             GROUP BY 1, 2 LIMIT $5"
         ),
         ByName::Destination => sql!(
-            "WITH RECURSIVE runs (at) AS
-             (SELECT CAST($2 AS BIGINT) UNION ALL SELECT at + $4 FROM runs WHERE at + $4 < $3)
-             SELECT (slot - $2) / $6, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT (slot - $3) / $4, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
-             FROM runs JOIN usage_routes ON span = $1 AND slot >= at AND slot < at + $5
-             GROUP BY 1, 2 LIMIT $7"
+             FROM usage_routes WHERE span = $1 AND slot
+                 /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
+             GROUP BY 1, 2 LIMIT $5"
         ),
     };
     conn.all(sql, &of_part(part)).await
 }
 
-fn of_part(part: &Part) -> [Value<'static>; 7] {
-    let Part { span, start, end, step, width, length, .. } = *part;
-    [span, start, end, step, width, length, MAX_POINTS + 1].map(Value::Int)
+/// Span, slots as a JSON array, the first of them, length and limit.
+fn of_part(part: &Part) -> [Value<'static>; 5] {
+    let slots: Vec<String> = part.slots().map(|slot| slot.to_string()).collect();
+    let [span, start, length, limit] = [part.span, part.start, part.length, MAX_POINTS + 1].map(Value::Int);
+    [span, text(format!("[{}]", slots.join(","))), start, length, limit]
 }
 
-fn of_account(account: AccountId, part: &Part) -> [Value<'static>; 8] {
-    let [span, start, end, step, width, length, limit] = of_part(part);
-    [Value::Uuid(account.uuid()), span, start, end, step, width, length, limit]
+fn of_account(account: AccountId, part: &Part) -> [Value<'static>; 6] {
+    let [span, slots, start, length, limit] = of_part(part);
+    [Value::Uuid(account.uuid()), span, slots, start, length, limit]
 }
 
 /// What adds to the rollups of an account.
@@ -241,7 +236,8 @@ pub async fn add_routes(conn: &mut Conn, routes: &RouteHours) -> Result<(), DbEr
             Statement { text: into_routes, params: key.into_iter().chain(amounts(sums)).collect() }
         }));
     }
-    conn.exec_many(&statements).await
+    conn.exec_many(&statements).await?;
+    Ok(())
 }
 
 /// The same sums by hour and by UTC day, each in the order of the keys, which is that of the locks.

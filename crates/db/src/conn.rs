@@ -235,16 +235,29 @@ impl Conn {
         self.record_outcome(outcome)
     }
 
-    /// The same for any number of statements, 200 at a time.
-    pub async fn exec_many(&mut self, statements: &[Statement]) -> Result<()> {
+    /// Runs any number of statements that do not depend on each other's results, in this order, and returns the number of
+    /// rows that all of them inserted, updated or deleted. On PostgreSQL they are sent 200 at a time, and inserts of the
+    /// same text that follow each other as one, so they must be of different rows.
+    pub async fn exec_many(&mut self, statements: &[Statement]) -> Result<u64> {
+        let mut changed = 0;
         for some in statements.chunks(ROUND_TRIP) {
-            self.exec_all(&some.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
+            for one in some {
+                self.check_allowed(one.text)?;
+            }
+            let outcome = match &mut self.engine {
+                Engine::Sqlite(connection) => {
+                    some.iter().map(|one| sqlite::run(connection, one.text, &one.params, |_| Ok(()))).sum()
+                }
+                Engine::Postgres(session) => boxed(session.run_many(some)).await,
+                Engine::Gone => Err(DbError::Aborted),
+            };
+            changed += self.record_outcome(outcome)?;
         }
-        Ok(())
+        Ok(changed)
     }
 
-    /// Runs one statement with each of these lists of parameters; on PostgreSQL in one round trip. Returns the first row
-    /// of each, if there is one.
+    /// Runs one statement with each of these lists of parameters; on PostgreSQL as one. Returns the first row of
+    /// each, if there is one.
     pub async fn opt_each<T: FromRow + Send>(
         &mut self,
         sql: &'static str,

@@ -7,6 +7,7 @@
 //! deadline on this side too, a little later; after it the connection is closed.
 
 mod connect;
+mod each;
 mod load;
 
 pub(super) use connect::program_environment;
@@ -281,15 +282,7 @@ impl Session {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
         let statement = prepare(client, sql, params).await?;
         let query = client.query_raw(&statement, params.iter().map(Bound));
-        let rows = if let State::BeginPending(isolation) = self.transaction {
-            self.transaction = State::Open;
-            let (begun, rows) = future::join(client.batch_execute(isolation.begin()), query).await;
-            begun?;
-            rows?
-        } else {
-            query.await?
-        };
-        let mut rows = pin!(rows);
+        let mut rows = pin!(after_begin(&mut self.transaction, client, query).await?);
         while let Some(row) = rows.try_next().await? {
             visit(Row::Postgres(&row))?;
         }
@@ -309,55 +302,7 @@ impl Session {
             let statement = prepare(client, sql, params).await?;
             executions.push(async move { client.execute_raw(&statement, params.iter().map(Bound)).await });
         }
-        let executions = future::try_join_all(executions);
-        if let State::BeginPending(isolation) = self.transaction {
-            self.transaction = State::Open;
-            let (begun, executed) = future::join(client.batch_execute(isolation.begin()), executions).await;
-            begun?;
-            Ok(executed?)
-        } else {
-            Ok(executions.await?)
-        }
-    }
-
-    /// The first row for each of these lists of parameters.
-    pub(super) async fn run_each(
-        &mut self,
-        sql: &str,
-        lists: &[Vec<Value<'_>>],
-    ) -> Result<Vec<Option<tokio_postgres::Row>>> {
-        self.is_busy = true;
-        let outcome = timeout(self.deadline, self.send_each(sql, lists)).await;
-        self.is_busy = false;
-        self.answered(outcome)
-    }
-
-    /// Sends the statement with all lists before it waits for the first result.
-    async fn send_each(&mut self, sql: &str, lists: &[Vec<Value<'_>>]) -> Result<Vec<Option<tokio_postgres::Row>>> {
-        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
-        let Some(params) = lists.first() else { return Ok(Vec::new()) };
-        let statement = &prepare(client, sql, params).await?;
-        let mut queries = Vec::with_capacity(lists.len());
-        for params in lists {
-            queries.push(async move {
-                let rows = client.query_raw(statement, params.iter().map(Bound)).await?;
-                let mut rows = pin!(rows);
-                let mut first = None;
-                while let Some(row) = rows.try_next().await? {
-                    first = first.or(Some(row));
-                }
-                Ok::<_, tokio_postgres::Error>(first)
-            });
-        }
-        let queries = future::try_join_all(queries);
-        if let State::BeginPending(isolation) = self.transaction {
-            self.transaction = State::Open;
-            let (begun, found) = future::join(client.batch_execute(isolation.begin()), queries).await;
-            begun?;
-            Ok(found?)
-        } else {
-            Ok(queries.await?)
-        }
+        after_begin(&mut self.transaction, client, future::try_join_all(executions)).await
     }
 
     pub(super) async fn copy_in<R: Sync, const N: usize>(
@@ -416,6 +361,19 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// What the server answers to requests that are sent together with a pending BEGIN.
+async fn after_begin<T>(
+    transaction: &mut State,
+    client: &Object,
+    requests: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T> {
+    let State::BeginPending(isolation) = *transaction else { return Ok(requests.await?) };
+    *transaction = State::Open;
+    let (begun, answers) = future::join(client.batch_execute(isolation.begin()), requests).await;
+    begun?;
+    Ok(answers?)
 }
 
 async fn prepare(client: &Object, sql: &str, params: &[Value<'_>]) -> Result<Statement> {

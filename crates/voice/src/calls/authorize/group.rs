@@ -177,11 +177,7 @@ async fn begin(conn: &mut Conn, room: &Room, calls: &[(&Attempt, LiveCall)]) -> 
 
 /// Runs statements of which each must change one row; false if one did not.
 async fn run(conn: &mut Conn, statements: &[Statement]) -> Result<bool, DbError> {
-    if statements.is_empty() {
-        return Ok(true);
-    }
-    let changed = conn.exec_all(&statements.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
-    Ok(changed.iter().all(|rows| *rows == 1))
+    Ok(conn.exec_many(statements).await? == statements.len() as u64)
 }
 
 fn live_call(attempt: &Attempt, context: &CallContext, offer: Offer, reservation: Reservation) -> LiveCall {

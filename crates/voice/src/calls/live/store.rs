@@ -1,9 +1,7 @@
 //! Table `live_calls`.
 
-use serde_json::json;
-
 use crate::cdrs::{CallTerms, Leg, Route};
-use db::{Conn, DbError, FromRow, Param, Row, Statement, Value, params, pg_sql, row, sql, table_row};
+use db::{Conn, DbError, FromRow, Param, Row, Statement, Value, params, row, row_values, sql, table_row};
 use values::{AccountId, CallId, Currency, List, SipUri, Time, TrunkId, UpstreamId};
 
 table_row! {
@@ -57,73 +55,28 @@ pub struct CallIdentity {
     pub from_tag: String,
 }
 
-/// The place of an identity among those that are looked for, and the call that has it.
-struct Found(usize, LiveCall);
-
-impl FromRow for Found {
-    fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
-        let place: i64 = row.get(LiveCall::WIDTH)?;
-        Ok(Found(usize::try_from(place).map_err(DbError::other)?, LiveCall::from_row(row)?))
-    }
-}
-
 /// For each identity, trunk and leg the call that has them.
 pub async fn find_each(
     conn: &mut Conn,
     keys: &[(&CallIdentity, TrunkId, Leg)],
 ) -> Result<Vec<Option<LiveCall>>, DbError> {
-    if conn.is_in_process() {
-        return find_one_by_one(conn, keys).await;
-    }
-    let keys_json = keys.iter().enumerate().map(|(place, (identity, trunk, leg))| {
-        json!({
-            "place": place, "edge": identity.edge_id, "sip_id": identity.call_id, "tag": identity.from_tag,
-            "trunk": trunk.uuid(), "side": leg,
+    let lists: Vec<Vec<Value<'_>>> = keys
+        .iter()
+        .map(|(identity, trunk, leg)| {
+            row_values![identity.edge_id, identity.call_id, identity.from_tag, *trunk, *leg].into_iter().collect()
         })
-    });
-    let keys_json = serde_json::Value::from_iter(keys_json).to_string();
-    // OFFSET keeps each key a lookup of its own, whatever the server believes about the size of the table.
-    let found: Vec<Found> = conn
-        .all(
-            pg_sql!(
-                "SELECT token, ",
-                CallTerms::COLS,
-                ", ",
-                LiveState::COLS,
-                ", place FROM jsonb_to_recordset(CAST($1 AS JSONB)) AS key
-                     (place BIGINT, edge TEXT, sip_id TEXT, tag TEXT, trunk UUID, side TEXT)
-                 CROSS JOIN LATERAL (SELECT * FROM live_calls WHERE edge_id = key.edge AND call_id = key.sip_id
-                     AND from_tag = key.tag AND trunk_id = key.trunk AND leg = key.side OFFSET 0) AS live"
-            ),
-            params![keys_json],
-        )
-        .await?;
-    let mut calls = vec![None; keys.len()];
-    for Found(place, call) in found {
-        if let Some(slot) = calls.get_mut(place) {
-            *slot = Some(call);
-        }
-    }
-    Ok(calls)
-}
-
-async fn find_one_by_one(
-    conn: &mut Conn,
-    keys: &[(&CallIdentity, TrunkId, Leg)],
-) -> Result<Vec<Option<LiveCall>>, DbError> {
-    let mut calls = Vec::with_capacity(keys.len());
-    for (identity, trunk, leg) in keys {
-        let sql = sql!(
+        .collect();
+    conn.opt_each(
+        sql!(
             "SELECT token, ",
             CallTerms::COLS,
             ", ",
             LiveState::COLS,
             " FROM live_calls WHERE edge_id = $1 AND call_id = $2 AND from_tag = $3 AND trunk_id = $4 AND leg = $5"
-        );
-        let found = conn.opt(sql, params![identity.edge_id, identity.call_id, identity.from_tag, *trunk, *leg]).await?;
-        calls.push(found);
-    }
-    Ok(calls)
+        ),
+        &lists,
+    )
+    .await
 }
 
 /// The statement that inserts a call. It changes one row, or none if there is one with the same identity, trunk and

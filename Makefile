@@ -37,9 +37,9 @@ release: rust ## build the binary that is shipped and measured, target/release/t
 	@tools/build-portal --required
 	cargo build --locked --release --bin trunkline
 
-dist: rust ## build what is released into target/dist: .deb, tarball, SBOM, checksums
+dist: rust manual ## build what is released into target/dist: .deb, tarball, SBOM, checksums
 	@tools/ensure-debian dpkg-dev
-	binary=$$(tools/build-release) && deploy/package/build "$$binary"
+	binary=$$(tools/build-release) && deploy/package/build --manual target/manual "$$binary"
 
 dist-check: rust ## build it twice, in two places, and compare the hashes
 	tools/reproduce
@@ -48,11 +48,11 @@ images: ## make OCI images of the .deb in target/dist
 	@tools/ensure-debian buildah mmdebstrap
 	deploy/oci/build target/dist/trunkline_*.deb
 
-package-test: rust ## install the package in a clean Debian, start, upgrade, remove and purge it (as root)
+package-test: rust manual ## install the package in a clean Debian, start, upgrade, remove and purge it (as root)
 	@tools/ensure-debian dpkg-dev
 	@tools/build-portal --required
 	cargo build --locked --bin trunkline
-	tools/try-package "$$(deploy/package/build --fast --out target/package $${CARGO_TARGET_DIR:-target}/debug/trunkline)"
+	tools/try-package "$$(deploy/package/build --fast --manual target/manual --out target/package $${CARGO_TARGET_DIR:-target}/debug/trunkline)"
 
 call: rust deps-sip ## place a real call through Kamailio and show its CDR, its price and the balance
 	@tools/ensure-debian curl jq

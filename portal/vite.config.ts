@@ -5,7 +5,7 @@ import { icons } from './tools/icons.mjs';
 import { inlineWords } from './tools/words.mjs';
 
 const service = process.env['TRUNKLINE_URL'] ?? 'http://127.0.0.1:8080';
-const proxy = Object.fromEntries(['/v1', '/docs', '/sandbox'].map((path) => [path, { target: service, changeOrigin: false }]));
+const proxy = Object.fromEntries(['/v1', '/docs', '/manual', '/sandbox'].map((path) => [path, { target: service, changeOrigin: false }]));
 const folder = (name: string) => fileURLToPath(new URL(`./src/${name}/index.ts`, import.meta.url));
 
 const LATER = /\/src\/(kit\/(Plot\.svelte|plot\.ts)|shell\/(Palette|Reauthenticate|SignInAgain)\.svelte|shell\/(commands|found)\.ts)/;

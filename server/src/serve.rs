@@ -15,6 +15,7 @@ use crate::ops::Operations;
 use crate::{demo, job_registry, pages, routes};
 use api::document::Document;
 use api::endpoint::Endpoint;
+use api::manual::Manual;
 use api::pipeline::Service;
 use api::portal::{Portal, Screens};
 use api::router::{BASE, Router};
@@ -267,7 +268,7 @@ async fn flush_request_stats(app: App, mut stopping: watch::Receiver<bool>) {
     }
 }
 
-/// The endpoints of `/v1`, the OpenAPI document, the API reference, the HTML pages and the portal.
+/// The endpoints of `/v1`, the OpenAPI document, the API reference, the HTML pages, the manual and the portal.
 fn router(
     app: &App,
     table: Vec<Endpoint>,
@@ -282,11 +283,22 @@ fn router(
     documents.extend(pages::documents(portal_screens)?);
     let mut screens = sandbox::screens(&app.payments, portal_screens);
     screens.extend(pages::screens(portal_screens));
-    let router = Router::new(&table, documents, screens)?;
+    let manual = read_manual(&app.settings)?;
+    let router = Router::new(&table, documents, screens)?.with_manual(manual.as_ref())?;
     Ok(match portal {
         Some(portal) => router.with_portal(portal)?,
         None => router,
     })
+}
+
+fn read_manual(settings: &Settings) -> Result<Option<Manual>, StartError> {
+    let Some(folder) = &settings.manual_dir else { return Ok(None) };
+    let manual = Manual::read(folder)
+        .map_err(|error| format!("cannot read the manual in {} (TRUNKLINE_MANUAL_DIR): {error}", folder.display()))?;
+    if manual.is_none() {
+        tracing::warn!(folder = %folder.display(), "TRUNKLINE_MANUAL_DIR has no manual: there is no index.html");
+    }
+    Ok(manual)
 }
 
 fn openapi_document(table: Arc<[Arc<Endpoint>]>) -> Document {

@@ -1,4 +1,4 @@
-//! Documents: what everybody gets alike, such as openapi.json, the reference page and the files of the portal.
+//! Documents: what everybody gets alike, such as openapi.json, the reference page and the files of portal and manual.
 //!
 //! A text of the service is generated at its first request and compressed at the first that accepts it; a file of the
 //! portal came with both. Each coding has an ETag of its own, and a client that has the version gets 304.
@@ -88,7 +88,12 @@ impl Document {
     /// A file of the portal.
     pub(super) fn of_portal(file: File, policy: Option<HeaderValue>) -> Document {
         let caching = if file.is_immutable() { Caching::Immutable } else { Caching::Revalidate };
-        Document::made_by(file.media_type(), policy, caching, move || Text::from(file))
+        Document::made_by(media_type(file.path), policy, caching, move || Text::from(file))
+    }
+
+    /// A file that was read at the start.
+    pub(super) fn of_bytes(content_type: &'static str, policy: Option<HeaderValue>, body: Bytes) -> Document {
+        Document::made_by(content_type, policy, Caching::Revalidate, || Text::new(body))
     }
 
     fn made_by(
@@ -154,6 +159,28 @@ impl Document {
             }
         }
         response
+    }
+}
+
+/// What a file holds, by the end of its name.
+pub(super) fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "txt" => "text/plain; charset=utf-8",
+        "json" | "map" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "ico" => "image/x-icon",
+        "woff" => "font/woff",
+        "woff2" => "font/woff2",
+        "ttf" => "font/ttf",
+        "otf" => "font/otf",
+        _ => "application/octet-stream",
     }
 }
 

@@ -8,8 +8,8 @@
 //!   [`headers`]: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table, with
 //!   `samples`; [`deprecation`]: operations that end
-//! - [`document`]: what everybody gets alike; [`portal`]: the web app, as it was built; [`screen`]: HTML pages rendered on
-//!   request; [`html`]: escaping
+//! - [`document`]: what everybody gets alike; [`portal`]: the web app, as it was built; [`manual`]: the pages of `docs/`;
+//!   [`screen`]: HTML pages rendered on request; [`html`]: escaping
 //! - [`server`][]: connections; [`tls`]: their encryption; `networks`: how many a client may have; [`timer`] and `pace`:
 //!   their timeouts; [`incoming_body`]: request bodies; [`json`]: their text; `bare_answer`: what is not a request;
 //!   `concurrency`: how many requests run at the same time
@@ -36,6 +36,7 @@ pub mod idempotency;
 pub mod incoming_body;
 pub mod input;
 pub mod json;
+pub mod manual;
 mod networks;
 pub mod openapi;
 mod pace;

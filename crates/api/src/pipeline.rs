@@ -17,6 +17,7 @@ use super::callers::{self, Callers};
 use super::compression::{self, Coding};
 use super::concurrency::{ConcurrencyLimits, Place};
 use super::context::{Origin, RequestCtx};
+use super::document::accepts_html;
 use super::endpoint::{Endpoint, Idempotency, RecentSignIn};
 use super::handler::HandlerOutput;
 use super::idempotency::{self, Claim, StoredResponse};
@@ -26,7 +27,7 @@ use super::problem::{Code, Problem};
 use super::response::{Response, full, without_body};
 use super::router::{BASE, RouteMatch, Router};
 use super::screen::{self, Form, Visit};
-use super::{conditional, headers};
+use super::{conditional, headers, manual};
 use platform::app::App;
 use platform::audit;
 use platform::limits::{Limit, RateLimitStatus, Subject};
@@ -80,7 +81,12 @@ impl Service {
             _ => None,
         };
         let is_same_origin = found.is_same_origin();
-        let (route, is_screen) = (found.route(), matches!(found, RouteMatch::Screen(..)));
+        let is_screen = match found {
+            RouteMatch::Screen(..) => true,
+            RouteMatch::NoManual => accepts_html(&head.headers),
+            _ => false,
+        };
+        let route = found.route();
         let mut observed = Observed::default();
         let work = self.route(found, head, body, peer, &request_id, &mut observed);
         let outcome = match AssertUnwindSafe(work).catch_unwind().await {
@@ -169,6 +175,7 @@ impl Service {
                 Some(page) => page.answer_not_found(&head.headers).await,
                 None => Err(Problem::not_found()),
             },
+            RouteMatch::NoManual => Err(Problem::not_set_up(manual::ABSENT)),
             RouteMatch::MethodNotAllowed(allow) => Err(Problem::method_not_allowed(allow)),
             RouteMatch::Options(allow, is_same_origin) => {
                 let mut response = full(StatusCode::NO_CONTENT, "");

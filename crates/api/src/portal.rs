@@ -40,23 +40,6 @@ impl File {
     pub(super) fn is_immutable(&self) -> bool {
         self.path.starts_with(ASSETS)
     }
-
-    pub(super) fn media_type(&self) -> &'static str {
-        match self.path.rsplit_once('.').map_or("", |(_, extension)| extension) {
-            "html" => "text/html; charset=utf-8",
-            "js" | "mjs" => "text/javascript; charset=utf-8",
-            "css" => "text/css; charset=utf-8",
-            "txt" => "text/plain; charset=utf-8",
-            "json" | "map" => "application/json",
-            "webmanifest" => "application/manifest+json",
-            "svg" => "image/svg+xml",
-            "png" => "image/png",
-            "webp" => "image/webp",
-            "ico" => "image/x-icon",
-            "woff2" => "font/woff2",
-            _ => "application/octet-stream",
-        }
-    }
 }
 
 impl Portal {

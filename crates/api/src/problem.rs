@@ -279,6 +279,11 @@ impl Problem {
         Problem::with_detail(Code::NotFound, detail)
     }
 
+    /// There is nothing here until the operator sets something up; the detail says what.
+    pub fn not_set_up(detail: &'static str) -> Problem {
+        Problem::with_detail(Code::NotFound, detail)
+    }
+
     pub fn method_not_allowed(allow: String) -> Problem {
         let mut problem = Problem::with_detail(Code::MethodNotAllowed, format!("This path allows {allow}."));
         problem.0.allow = Some(allow);

@@ -7,8 +7,9 @@ use hyper::header::HeaderMap;
 
 use super::document::{Document, accepts_html};
 use super::endpoint::Endpoint;
+use super::manual::{self, Manual};
 use super::portal::Portal;
-use super::screen::{Screen, Show};
+use super::screen::{Screen, Show, see_other};
 
 /// The prefix of every operation's path.
 pub const BASE: &str = "/v1";
@@ -17,6 +18,8 @@ enum Node {
     Endpoints(Vec<Arc<Endpoint>>),
     Document(Arc<Document>),
     Screen(Screen),
+    /// A path of the manual, where there is none.
+    NoManual,
 }
 
 pub struct Router {
@@ -29,6 +32,7 @@ pub enum RouteMatch<'r> {
     Endpoint(&'r Arc<Endpoint>, Vec<String>),
     Document(&'r Arc<Document>),
     Screen(&'static str, Show, Vec<String>),
+    NoManual,
     /// The path exists, but not with this method; the allowed methods.
     MethodNotAllowed(String),
     /// The allowed methods, and whether the path is for pages of the service only.
@@ -43,6 +47,7 @@ impl RouteMatch<'_> {
             RouteMatch::Endpoint(endpoint, _) => endpoint.path,
             RouteMatch::Screen(path, ..) => path,
             RouteMatch::Document(_)
+            | RouteMatch::NoManual
             | RouteMatch::MethodNotAllowed(_)
             | RouteMatch::Options(..)
             | RouteMatch::NotFound => "",
@@ -91,6 +96,24 @@ impl Router {
         Ok(Router { nodes: router, not_found: None })
     }
 
+    /// Adds the pages of the manual or, without one, what says so in their place.
+    pub fn with_manual(mut self, manual: Option<&Manual>) -> Result<Router, String> {
+        let mut add =
+            |path: &str, node| self.nodes.insert(path, node).map_err(|error| format!("manual: {path}: {error}"));
+        let Some(manual) = manual else {
+            for path in [manual::ROOT, manual::FRONT, manual::BELOW] {
+                add(path, Node::NoManual)?;
+            }
+            return Ok(self);
+        };
+        let show: Show = |_| Box::pin(async { see_other(manual::FRONT) });
+        add(manual::ROOT, Node::Screen(Screen { path: manual::ROOT, show, submit: None }))?;
+        for (path, document) in manual.documents().map_err(|error| format!("manual: {error}"))? {
+            add(&path, Node::Document(Arc::new(document)))?;
+        }
+        Ok(self)
+    }
+
     /// Adds the screens and files of the portal. Fails if the service itself has one of their paths.
     pub fn with_portal(mut self, portal: &Portal) -> Result<Router, String> {
         let (page, screens) = (Arc::new(portal.page()), portal.screens()?);
@@ -133,6 +156,7 @@ impl Router {
                 RouteMatch::Screen(path, *submit, path_values())
             }
             Node::Screen(_) => RouteMatch::MethodNotAllowed(allow()),
+            Node::NoManual => RouteMatch::NoManual,
             Node::Document(document) if method == Method::GET => RouteMatch::Document(document),
             Node::Document(_) => RouteMatch::MethodNotAllowed(allow()),
             Node::Endpoints(endpoints) => match endpoints.iter().find(|endpoint| endpoint.method == method) {
@@ -154,7 +178,7 @@ fn decoded(value: &str) -> String {
 /// The `Allow` header of a path.
 fn allowed(node: &Node) -> String {
     let mut methods = match node {
-        Node::Document(_) | Node::Screen(Screen { submit: None, .. }) => vec!["GET"],
+        Node::Document(_) | Node::NoManual | Node::Screen(Screen { submit: None, .. }) => vec!["GET"],
         Node::Screen(_) => vec!["GET", "POST"],
         Node::Endpoints(endpoints) => endpoints.iter().map(|endpoint| endpoint.method.as_str()).collect(),
     };

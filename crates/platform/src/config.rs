@@ -66,6 +66,8 @@ pub struct Settings {
     /// The origin in links; derived from `listen` by default.
     pub public_url: Option<String>,
     pub data_dir: PathBuf,
+    /// The folder of the manual, if it is served.
+    pub manual_dir: Option<PathBuf>,
     pub database_url: Option<String>,
     pub database_connections: usize,
     /// How long a statement may run (PostgreSQL).
@@ -197,6 +199,7 @@ impl Settings {
             switch_tls: read.switch_tls(),
             public_url,
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
+            manual_dir: read.text("TRUNKLINE_MANUAL_DIR").map(PathBuf::from),
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),
             database_connections: read.within("TRUNKLINE_DATABASE_CONNECTIONS", 2..=500, 16),
             statement_timeout: read.seconds("TRUNKLINE_DATABASE_STATEMENT_SECONDS", 1..=20, 20),

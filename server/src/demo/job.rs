@@ -147,6 +147,7 @@ fn apart(settings: Settings, folder: &Path) -> Result<Settings, StartError> {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         ops_listen: (Ipv4Addr::LOCALHOST, 0).into(),
         data_dir: folder.to_owned(),
+        manual_dir: None,
         database_url: None,
         bucket: None,
         clamd: None,

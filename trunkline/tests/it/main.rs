@@ -54,6 +54,7 @@ mod low_balance;
 mod mail;
 mod mail_bombing;
 mod mailed_notifications;
+mod manual;
 mod margin_report;
 mod metrics;
 mod migrations;

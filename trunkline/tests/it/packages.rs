@@ -35,8 +35,13 @@ fn trunkline(arguments: &[&str]) -> String {
 
 /// Builds the packages into a folder and returns the `.deb`.
 fn package_into(folder: &Path) -> PathBuf {
+    let manual = tempfile::tempdir().unwrap();
+    std::fs::create_dir(manual.path().join("css")).unwrap();
+    for page in ["index.html", "css/general.css"] {
+        std::fs::write(manual.path().join(page), "<html>").unwrap();
+    }
     let mut build = Command::new(root().join("deploy/package/build"));
-    build.args(["--fast", "--out"]).arg(folder).arg(env!("CARGO_BIN_EXE_trunkline"));
+    build.args(["--fast", "--manual"]).arg(manual.path()).arg("--out").arg(folder).arg(env!("CARGO_BIN_EXE_trunkline"));
     PathBuf::from(printed(&mut build))
 }
 
@@ -67,6 +72,8 @@ fn the_package_has_what_an_installation_needs_and_comes_out_alike_twice() {
         "usr/share/fish/vendor_completions.d/trunkline.fish",
         "usr/share/man/man1/trunkline.1.gz",
         "usr/share/doc/trunkline/install.md",
+        "usr/share/trunkline/manual/index.html",
+        "usr/share/trunkline/manual/css/general.css",
         "usr/share/doc/trunkline/changelog.gz",
         "usr/share/doc/trunkline/copyright",
         "usr/share/doc/trunkline/sbom.cdx.json",
@@ -77,6 +84,7 @@ fn the_package_has_what_an_installation_needs_and_comes_out_alike_twice() {
     assert!(trunkline(&["--config", settings.to_str().unwrap(), "config", "check"]).contains("valid"));
     let shown = trunkline(&["--config", settings.to_str().unwrap(), "config", "show"]);
     assert!(shown.contains("/var/lib/trunkline  ["), "{shown}");
+    assert!(shown.contains("/usr/share/trunkline/manual  ["), "{shown}");
 
     let field = |name: &str| printed(Command::new("dpkg-deb").arg("--field").arg(&package).arg(name));
     assert_eq!(field("Version"), env!("CARGO_PKG_VERSION"));

@@ -80,6 +80,7 @@ pub const GROUPS: &[Group] = &[
             setting("TRUNKLINE_CORS_ORIGINS", NONE, "Origins whose pages may call the API, comma-separated"),
             setting("TRUNKLINE_TRUSTED_PROXIES", NONE, "Addresses or networks whose `X-Forwarded-For` is trusted, comma-separated"),
             setting("TRUNKLINE_RETURN_ORIGINS", described("the public URL"), "Origins that a checkout page may return to, comma-separated"),
+            setting("TRUNKLINE_MANUAL_DIR", NONE, "Folder of the manual, as `make manual` builds it, which is then served at `/manual`. Packages have it in `/usr/share/trunkline/manual`"),
         ],
     },
     Group {

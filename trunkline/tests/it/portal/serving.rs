@@ -162,7 +162,7 @@ sqlite! {
 
     async fn a_portal_with_a_path_of_the_service_does_not_start(db) {
         for path in [
-            "/docs", "/v1", "/v1/openapi.json", "/v1/trunks/{trunk}", "/v1/a/new/path", "/.well-known/security.txt",
+            "/docs", "/manual", "/manual/rates", "/v1", "/v1/openapi.json", "/v1/trunks/{trunk}", "/v1/a/new/path", "/.well-known/security.txt",
             "/sandbox/checkout/{id}", "/sandbox/checkout/new",
         ] {
             let refused = World::with_portal(db, portal(&["/", path])).await.err().unwrap().to_string();

@@ -2,8 +2,9 @@
 //!
 //! [`Db::open`] opens a SQLite file or a PostgreSQL server and refuses one whose settings could lose a commit.
 //! [`Db::read`] and [`Db::read_consistent`] lend a read-only connection, [`Db::tx`] runs a function in one transaction,
-//! [`Db::report`] and [`Db::snapshot`] run a long read without blocking requests. All of them use a [`Conn`]: `one`,
-//! `opt`, `all`, `each`, `exec` and `insert_many`, with one SQL text for both engines.
+//! [`Db::report`] and [`Db::snapshot`] run a long read without blocking requests, [`Db::for_reports`] is where lists and
+//! reports read, which may be a standby. All of them use a [`Conn`]: `one`, `opt`, `all`, `each`, `exec` and
+//! `insert_many`, with one SQL text for both engines.
 //!
 //! On both engines a transaction runs to its end even if its caller goes away; a failed statement fails the whole
 //! transaction, even if the code ignores it; errors have the same names; every wait is bounded and ends in
@@ -28,6 +29,7 @@ pub mod metrics;
 mod migrate;
 mod options;
 mod postgres;
+mod reports;
 mod row;
 mod signals;
 mod sqlite;
@@ -48,7 +50,8 @@ pub use entropy::Entropy;
 pub use error::{DbError, Result};
 pub use held::assert_no_connection_held;
 pub use migrate::{MIGRATIONS, Migration, Rollout, applied_migrations};
-pub use options::{DbOptions, Location};
+pub use options::{DbOptions, Location, ReplicaOptions};
+pub use reports::ReplicaStatus;
 pub use row::{FromRow, NamedRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};
 use values::Time;
@@ -56,7 +59,7 @@ pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 
 use crate::metrics::Metrics;
 use held::Hold;
-use postgres::{Isolation, Postgres};
+use postgres::{Isolation, Postgres, Replica};
 use signals::Signals;
 use sqlite::{PoolSlot, Sqlite};
 
@@ -83,6 +86,8 @@ const PANICKED: &str = "the transaction panicked";
 #[derive(Clone)]
 pub struct Db {
     engine: Engine,
+    /// A standby for lists and reports (PostgreSQL).
+    replica: Option<Arc<Replica>>,
     clock: Clock,
     metrics: Arc<Metrics>,
     signals: Arc<Signals>,
@@ -99,11 +104,13 @@ impl Db {
     pub async fn open(options: &DbOptions) -> Result<Db> {
         let metrics = Arc::new(Metrics::new(&options.clock).map_err(DbError::other)?);
         let signals = Arc::default();
+        let replica = options.replica.as_ref().map(|replica| Replica::open(replica, options, &metrics, &signals));
+        let replica = replica.transpose()?.map(Arc::new);
         let engine = match &options.location {
             Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics, &signals)?)),
             Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options, &metrics, &signals).await?),
         };
-        Ok(Db { engine, clock: options.clock.clone(), metrics, signals })
+        Ok(Db { engine, replica, clock: options.clock.clone(), metrics, signals })
     }
 
     /// The metrics of this node.

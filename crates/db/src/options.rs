@@ -30,6 +30,17 @@ pub struct DbOptions {
     pub lock_timeout: Duration,
     /// How long a statement may run (PostgreSQL).
     pub statement_timeout: Duration,
+    /// A standby for lists and reports (PostgreSQL).
+    pub replica: Option<ReplicaOptions>,
+}
+
+/// A standby of the database.
+#[derive(Clone)]
+pub struct ReplicaOptions {
+    /// The URL, which may hold a password.
+    pub url: String,
+    /// How far it may be behind.
+    pub max_lag: Duration,
 }
 
 #[derive(Clone)]
@@ -61,6 +72,7 @@ impl FromStr for DbOptions {
             wait: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(20),
+            replica: None,
         })
     }
 }
@@ -81,6 +93,12 @@ impl fmt::Debug for Location {
             Location::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Location::Postgres(_) => f.write_str("postgres://…"),
         }
+    }
+}
+
+impl fmt::Debug for ReplicaOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "postgres://…, at most {:?} behind", self.max_lag)
     }
 }
 

@@ -9,8 +9,10 @@
 mod connect;
 mod each;
 mod load;
+mod replica;
 
 pub(super) use connect::program_environment;
+pub(super) use replica::Replica;
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -79,6 +81,13 @@ impl Postgres {
         metrics: &Arc<Metrics>,
         signals: &Arc<Signals>,
     ) -> Result<Postgres> {
+        let postgres = Postgres::pooled(url, options, metrics, signals)?;
+        timeout(postgres.deadline, postgres.require_durable()).await.map_err(|_| no_answer())??;
+        Ok(postgres)
+    }
+
+    /// The pool, without a connection yet.
+    fn pooled(url: &str, options: &DbOptions, metrics: &Arc<Metrics>, signals: &Arc<Signals>) -> Result<Postgres> {
         let (config, tls) = connect::configure(url, options)?;
         let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
@@ -92,9 +101,7 @@ impl Postgres {
             .build()
             .map_err(DbError::other)?;
         let deadline = options.statement_timeout + ANSWER_MARGIN;
-        let postgres = Postgres { pool, deadline, metrics: Arc::clone(metrics), signals: Arc::clone(signals) };
-        timeout(deadline, postgres.require_durable()).await.map_err(|_| no_answer())??;
-        Ok(postgres)
+        Ok(Postgres { pool, deadline, metrics: Arc::clone(metrics), signals: Arc::clone(signals) })
     }
 
     /// Refuses a server that could lose a commit in a power failure.

@@ -30,6 +30,7 @@ use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
 use crate::presence::Presence;
+use crate::recent_writes::RecentWrites;
 use crate::request_stats::RequestStats;
 use crate::routing::allow_lists::Addresses;
 use crate::routing::cache::Cached;
@@ -91,6 +92,8 @@ pub struct Inner {
     pub request_stats: RequestStats,
     /// This node, and the edges that called it.
     pub presence: Presence,
+    /// The accounts that changed something just now, where lists may be read from a replica.
+    pub recent_writes: Option<RecentWrites>,
     pub switch_secrets: SwitchSecrets,
     /// Moves the test clock, beside the switch secret in a lab.
     pub clock_secret: Option<String>,
@@ -179,6 +182,7 @@ impl App {
             traces: open_traces(&settings, &http, &db),
             request_stats: RequestStats::default(),
             presence: Presence::new(clock.now()),
+            recent_writes: settings.read_replica.as_ref().map(|replica| RecentWrites::new(replica.max_lag)),
             switch_secrets: secrets.switches,
             clock_secret: secrets.clock,
             bootstrap_token: secrets.bootstrap,
@@ -256,6 +260,7 @@ pub async fn open_database(settings: &Settings, clock: &Clock) -> Result<Db, Sta
     let mut options: DbOptions = settings.database_url().parse()?;
     options.connections = settings.database_connections;
     options.statement_timeout = settings.statement_timeout;
+    options.replica = settings.read_replica.clone();
     options.clock = clock.clone();
     Ok(Db::open(&options).await?)
 }

@@ -6,6 +6,7 @@
 mod bucket;
 mod calls;
 mod clients;
+mod database;
 mod deck_mail;
 mod did_supplier;
 mod effective;
@@ -42,6 +43,8 @@ use crate::outside::payments::{Provider, sandbox};
 use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
 pub use clients::ClientSettings;
+use database::is_database_url;
+use db::ReplicaOptions;
 pub use deck_mail::DeckMailSettings;
 pub use effective::effective;
 pub use lab::LabSettings;
@@ -69,6 +72,8 @@ pub struct Settings {
     /// The folder of the manual, if it is served.
     pub manual_dir: Option<PathBuf>,
     pub database_url: Option<String>,
+    /// The standby that lists and reports read from, if there is one.
+    pub read_replica: Option<ReplicaOptions>,
     pub database_connections: usize,
     /// How long a statement may run (PostgreSQL).
     pub statement_timeout: Duration,
@@ -192,6 +197,7 @@ impl Settings {
         let public_url = read.checked("TRUNKLINE_PUBLIC_URL", "an http(s) origin without a path", is_origin);
         let ops_tls = read.ops_tls(ops_listen);
         let lab = read.lab(payments, lab::is_exposed([listen, ops_listen], public_url.as_deref()));
+        let database_url = read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url);
         let settings = Settings {
             listen,
             ops_listen,
@@ -200,7 +206,8 @@ impl Settings {
             public_url,
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
             manual_dir: read.text("TRUNKLINE_MANUAL_DIR").map(PathBuf::from),
-            database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),
+            read_replica: read.read_replica(database_url.as_deref()),
+            database_url,
             database_connections: read.within("TRUNKLINE_DATABASE_CONNECTIONS", 2..=500, 16),
             statement_timeout: read.seconds("TRUNKLINE_DATABASE_STATEMENT_SECONDS", 1..=20, 20),
             bucket: read.bucket(),
@@ -356,10 +363,6 @@ fn is_origin(text: &str) -> bool {
 fn is_url(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     host.is_some_and(|host| !host.is_empty() && !host.starts_with('/') && !host.contains(char::is_whitespace))
-}
-
-fn is_database_url(text: &str) -> bool {
-    ["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 fn is_contact(text: &str) -> bool {

@@ -16,6 +16,7 @@ pub mod limits;
 pub mod mail;
 pub mod outside;
 pub mod presence;
+pub mod recent_writes;
 pub mod request_stats;
 pub mod routing;
 pub mod traces;

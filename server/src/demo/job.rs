@@ -149,6 +149,7 @@ fn apart(settings: Settings, folder: &Path) -> Result<Settings, StartError> {
         data_dir: folder.to_owned(),
         manual_dir: None,
         database_url: None,
+        read_replica: None,
         bucket: None,
         clamd: None,
         traces: None,

@@ -43,6 +43,8 @@ pub struct Metrics {
 pub struct Database {
     pub transactions: Counters,
     pub retries: IntCounter,
+    /// Lists and reports for which there is a standby, by where they were read.
+    pub replica_reads: Counters,
     pub errors: Counters,
     /// Time until a read-only connection was free.
     pub read_wait: Histogram,
@@ -155,6 +157,11 @@ impl Database {
                 "outcome",
             )?,
             retries: factory.counter("trunkline_db_retries_total", "Retries of transactions after a conflict.")?,
+            replica_reads: factory.counters(
+                "trunkline_db_replica_reads_total",
+                "Lists and reports that a replica may answer, by where they were read.",
+                "source",
+            )?,
             errors: factory.counters(
                 "trunkline_db_errors_total",
                 "Failed statements and connections, by kind.",

@@ -90,6 +90,8 @@ pub const GROUPS: &[Group] = &[
             secret("TRUNKLINE_DATABASE_URL", described("`sqlite://` and `trunkline.db` in the data folder"), "`sqlite://path` or `postgres://user:password@host/name`"),
             setting("TRUNKLINE_DATABASE_CONNECTIONS", value("16"), "PostgreSQL connections of this node, 2 to 500"),
             setting("TRUNKLINE_DATABASE_STATEMENT_SECONDS", value("20"), "How long a PostgreSQL statement may run, 1 to 20; see [PostgreSQL](operations.md#postgresql)"),
+            secret("TRUNKLINE_DATABASE_READ_URL", NONE, "`postgres://…` of a streaming standby, which then answers lists and reports; see [Read replica](scaling.md#read-replica)"),
+            setting("TRUNKLINE_DATABASE_READ_LAG_SECONDS", value("10"), "How far behind it may be, 1 to 3600; beyond that the primary answers"),
             setting("TRUNKLINE_S3_BUCKET", NONE, "Stores files in this bucket instead of the data folder; see [File storage in S3](operations.md#file-storage-in-s3)"),
             setting("TRUNKLINE_S3_KEY_ID", NONE, "Id of the access key; required with a bucket"),
             secret("TRUNKLINE_S3_SECRET", NONE, "Secret of the access key; required with a bucket"),

@@ -21,7 +21,7 @@ use super::endpoint::Endpoint;
 use super::idempotency::{self, Claim, Claimed, RequestFingerprint, StoredResponse};
 use super::problem::Problem;
 use super::strangers;
-use db::{Conn, DbError, Entropy, Reader};
+use db::{Conn, Db, DbError, Entropy, Reader};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
 use platform::limits::{self, Limit, RateLimitStatus};
@@ -123,6 +123,36 @@ impl RequestCtx {
     /// Refuses a caller whose sign-in is not recent, where only the handler knows that it must be.
     pub fn require_recent_sign_in(&self) -> Result<(), Problem> {
         self.principal()?.check_recent_sign_in(self.now)
+    }
+
+    /// The database that a report reads outside its `ReadCtx`: a replica where the row allows it, unless the caller's
+    /// account just changed something.
+    pub async fn reports_db(&self) -> Db {
+        match self.may_read_replica() {
+            true => self.app.db.for_reports().await,
+            false => self.app.db.clone(),
+        }
+    }
+
+    /// The connection of a reading handler.
+    pub(super) async fn reader(&self) -> Result<Reader, DbError> {
+        match self.may_read_replica() {
+            true => self.app.db.read_for_reports().await,
+            false => self.app.db.read_consistent().await,
+        }
+    }
+
+    fn may_read_replica(&self) -> bool {
+        let (true, Some(writes), Some(principal)) =
+            (self.endpoint.reads_replica, &self.app.recent_writes, &self.principal)
+        else {
+            return false;
+        };
+        let has_written = writes.has(principal.account_id, self.now);
+        if has_written {
+            self.app.metrics.database.replica_reads.of("own_write").inc();
+        }
+        !has_written
     }
 
     /// Counts the request against a rate limit whose subject only the handler knows.
@@ -233,7 +263,12 @@ impl RequestCtx {
             db.tx(work, |conn, work| Box::pin(run(conn, work))).await
         };
         match outcome {
-            Ok(rendered) => Ok(Committed { rendered, replayed: false, answer: PhantomData }),
+            Ok(rendered) => {
+                if let (Some(writes), Some(principal)) = (&self.app.recent_writes, &self.principal) {
+                    writes.note(principal.account_id, self.app.clock.now());
+                }
+                Ok(Committed { rendered, replayed: false, answer: PhantomData })
+            }
             Err(Interrupt::Replay(rendered)) => Ok(Committed { rendered, replayed: true, answer: PhantomData }),
             Err(Interrupt::Problem(problem)) => Err(problem),
         }

@@ -43,6 +43,8 @@ pub struct Endpoint {
     pub recent_sign_in: RecentSignIn,
     /// Whether a team member without the second factor that it must have may call it.
     pub open_before_enrollment: bool,
+    /// Whether a replica may answer it, see [`EndpointBuilder::reads_replica`].
+    pub reads_replica: bool,
     /// Set while it is announced to end.
     pub deprecation: Option<Deprecation>,
     audit: Audit,
@@ -241,6 +243,7 @@ fn builder<D, W, L, A>(
         idempotency: Idempotency::None,
         recent_sign_in: RecentSignIn::NotNeeded,
         open_before_enrollment: false,
+        reads_replica: false,
         deprecation: None,
         audit: Audit::Unaudited,
         declared_problems: Vec::new(),
@@ -355,6 +358,14 @@ impl<D, W, L> EndpointBuilder<D, W, L, Set> {
     /// Audits a read; the audit row is written before the response.
     pub fn audited_read(mut self, action: &'static str) -> Self {
         self.endpoint.audit = Audit::Action(action);
+        self
+    }
+
+    /// May be answered by a replica, so by rows that are some seconds old: lists and reports, and nothing that shows
+    /// money or what somebody may do.
+    pub fn reads_replica(mut self) -> Self {
+        debug_assert!(!self.endpoint.changes(), "{} changes something", self.endpoint.path);
+        self.endpoint.reads_replica = true;
         self
     }
 }

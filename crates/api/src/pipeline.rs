@@ -245,9 +245,7 @@ impl Service {
         let outcome = match check_access(&ctx, &request.head.headers) {
             Ok(()) => {
                 let mut conn = match reader {
-                    None if !endpoint.changes() && ctx.principal.is_some() => {
-                        Some(self.app.db.read_consistent().await?)
-                    }
+                    None if !endpoint.changes() && ctx.principal.is_some() => Some(ctx.reader().await?),
                     None if !endpoint.changes() => Some(self.app.db.read().await?),
                     reader => reader,
                 };

@@ -231,7 +231,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Finds customers, users, numbers, networks, calls, invoices and tickets by one text, at most 20: names, \
                     addresses, numbers and subjects by how they begin in any letter case, networks, Call-IDs and ids as a \
                     whole. Open to the team (admin or support).")
-            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).reads_replica().under(tags::CUSTOMERS),
         get("/admin/dashboard/operational", dashboards::operational,
             "getOperationalDashboard", "Get operational dashboard")
             .about("Returns requests, errors, latency and audit volume of the last hour, day or week. Open to the team \

@@ -38,7 +38,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns attempts, answered calls, minutes, charges, ASR and ACD of the account's calls by hour or day, \
                     all together or by destination, country or trunk. A response has at most 5000 points; what does not \
                     fit is summed up in `other`. Open to customers.")
-            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).reads_replica().under(tags::CDRS),
 
         get("/rates", rates::list, "listRates", "List rates")
             .about("Lists the sell rates by prefix. With `country` or `q` a page can be short or empty and still have \
@@ -72,11 +72,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the CDRs of the account's finished calls since `hot_from`, newest first; `POST /cdrs/exports` has \
                     earlier ones too. A page looks at 10,000 CDRs at most, so with filters it can be short or empty and \
                     still have a `next_cursor`. Open to customers.")
-            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).reads_replica().under(tags::CDRS),
         get("/cdrs/summary", cdrs::summary, "getCdrSummary", "Get daily CDR summary")
             .about("Returns attempts, answered calls, minutes and charges of a UTC day, by country and destination. \
                     Open to customers.")
-            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).reads_replica().under(tags::CDRS),
         get("/cdrs/exports", cdrs::list_exports, "listCdrExports", "List CDR exports")
             .about("Lists the account's CDR exports, newest first. Open to customers.")
             .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
@@ -96,11 +96,11 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/asr-acd", cdrs::asr_acd, "getAsrAcd", "Get ASR and ACD")
             .about("Returns the answer-seizure ratio and the average call duration of the account or of a trunk, from \
                     hourly rollups. Open to customers.")
-            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).reads_replica().under(tags::CDRS),
         get("/capacity", concurrency::capacity, "getPeakConcurrentCalls", "Get peak concurrent calls")
             .about("Returns the peak number of concurrent calls for each hour of a week or each day of a month. Open \
                     to customers.")
-            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).reads_replica().under(tags::CDRS),
         get("/quotas", concurrency::list_quotas, "listZoneQuotas", "List zone quotas")
             .about("Lists the account's zones with their concurrent calls now, today's peak and the quota. Open to \
                     customers.")
@@ -319,7 +319,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the CDRs of all customers since `hot_from` with cost and margin, newest first; exports have \
                     earlier ones too. A page looks at 10,000 CDRs at most, so with filters it can be short or empty and \
                     still have a `next_cursor`. Open to the team (admin or support).")
-            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).reads_replica().under(tags::ADMIN_CDRS),
         get("/admin/cdrs/suspense", cdrs::list_suspended, "listSuspendedCdrs", "List suspended CDRs")
             .about("Lists imported lines that cannot be rated yet, newest first: the number was not sold, or the trunk, \
                     upstream or number is unknown. Open to the team (admin or support).")
@@ -356,12 +356,12 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns attempts, answered calls, minutes, charges, cost, margin, ASR and ACD of all customers' calls by \
                     hour or day, all together or by destination, country, trunk, customer or upstream, or those of one customer. A response has at \
                     most 5000 points; what does not fit is summed up in `other`. Open to the team (admin or support).")
-            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).reads_replica().under(tags::ADMIN_CDRS),
         get("/admin/reports/margin", cdrs::margin, "getMarginReport", "Get margin report")
             .about("Returns attempts, answered calls, minutes, charge, cost and margin of all customers' calls in a period, by \
                     day, customer, destination or upstream, in the order of `key`, with the `totals` of the whole period. \
                     `format=csv` streams all rows as CSV. Open to the team (admin or support).")
-            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).reads_replica().under(tags::ADMIN_CDRS),
         get("/admin/cdrs/{id}", cdrs::admin_show, "adminGetCdr", "Get CDR of any customer")
             .about("Returns a CDR with its cost and margin, and the rate deck, markup and exchange rate that its price \
                     follows from. Open to the team (admin or support).")

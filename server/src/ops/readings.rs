@@ -46,6 +46,13 @@ fn in_memory(app: &App) -> Vec<Reading> {
             load.waiting as f64,
         ),
     ];
+    if let Some(replica) = app.db.replica_status() {
+        let is_current = f64::from(u8::from(replica.is_current));
+        readings.push(reading("trunkline_db_replica_used", "1 if the replica is up to date; else 0.", is_current));
+        readings.extend(replica.lag.map(|lag| {
+            reading("trunkline_db_replica_lag_seconds", "How far behind the replica is, in seconds.", lag.as_secs_f64())
+        }));
+    }
     if let Some(tariff) = app.tariff.latest() {
         let decks = || tariff.upstreams().iter().filter_map(|seller| seller.deck.as_ref());
         let prefixes: usize = decks().map(|deck| deck.len()).sum();

@@ -83,6 +83,7 @@ mod price_notices;
 mod queue;
 mod rate_plans;
 mod rates;
+mod read_replica;
 mod reconciliation;
 mod reference;
 mod schemathesis;

@@ -57,6 +57,16 @@ fn config_check_reports_every_fault_with_its_line_and_succeeds_without() {
 }
 
 #[test]
+fn config_check_refuses_a_replica_of_a_sqlite_database() {
+    let replica = ("TRUNKLINE_DATABASE_READ_URL", "postgres://trunkline@db2.internal/trunkline");
+    let (is_good, _, errors) = printed(&run(&["config", "check"], &[replica]));
+    assert!(!is_good && errors.contains("SQLite has no replicas"), "{errors}");
+    let primary = ("TRUNKLINE_DATABASE_URL", "postgres://trunkline@db1.internal/trunkline");
+    let (is_good, _, errors) = printed(&run(&["config", "check"], &[replica, primary]));
+    assert!(is_good, "{errors}");
+}
+
+#[test]
 fn config_show_names_the_source_of_each_value_and_hides_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let (file, secret) = (folder.path().join("trunkline.toml"), folder.path().join("jwt"));

@@ -29,6 +29,7 @@ pub mod process;
 pub mod receiver;
 pub mod revolut;
 pub mod s3;
+pub mod standby;
 mod tokens;
 pub mod vies;
 

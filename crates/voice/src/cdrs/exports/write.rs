@@ -32,7 +32,7 @@ use crate::cdrs::row::MarkedCdr;
 use crate::cdrs::search::{CdrCursor, CdrFilter, CdrListRow, list_all_ascending, list_ascending};
 use crate::cdrs::types::list_row;
 use crate::concurrency::day_of;
-use db::{Conn, DbError};
+use db::{Conn, Db, DbError};
 use identity::events::{self, EventType};
 use identity::names::Names;
 use identity::notifications::{ExportReady, notify};
@@ -70,7 +70,9 @@ pub async fn write_export_job(context: JobContext<App>, payload: Value) -> Resul
     let Some(export) = started.await? else { return Ok(()) };
     let filter = filter_of(&export).map_err(|error| JobError::Permanent(error.to_string()))?;
     let count = Arc::new(AtomicI64::new(0));
-    let written = context.app.files.put(file_bytes(&context.app, &export, filter, &count), MAX_FILE_BYTES).await;
+    // A replica has the CDRs that there were when the export began, or is not read.
+    let db = context.app.db.for_exports().await;
+    let written = context.app.files.put(file_bytes(&context.app, db, &export, filter, &count), MAX_FILE_BYTES).await;
     let outcome = match written {
         Ok(file) => Outcome::Ready(file, count.load(Ordering::Relaxed)),
         Err(FilesError::TooLarge { .. }) => Outcome::Failed(TOO_LARGE),
@@ -123,10 +125,10 @@ async fn finish(
     context.finish_in(conn).await
 }
 
-fn file_bytes(app: &App, export: &ExportRow, filter: CdrFilter, count: &Arc<AtomicI64>) -> ByteStream {
+fn file_bytes(app: &App, db: Db, export: &ExportRow, filter: CdrFilter, count: &Arc<AtomicI64>) -> ByteStream {
     let style = Arc::new(Style { format: export.format, is_team: export.is_team, time_zone: export.time_zone.clone() });
     let header = stream::iter([Ok(Bytes::from_static(lines::header(&style).as_bytes()))]);
-    let lines = pages(app.clone(), export.clone(), filter, count.clone())
+    let lines = pages(app.clone(), db, export.clone(), filter, count.clone())
         .map_ok(move |page| {
             let style = Arc::clone(&style);
             async move {
@@ -145,6 +147,8 @@ fn file_bytes(app: &App, export: &ExportRow, filter: CdrFilter, count: &Arc<Atom
 /// Reads the CDRs of an export page by page: from files of the archive, then from the database.
 struct PageReader {
     app: App,
+    /// Where the CDRs are read.
+    db: Db,
     export: ExportRow,
     filter: CdrFilter,
     after: CdrCursor,
@@ -164,13 +168,14 @@ enum Source {
 
 fn pages(
     app: App,
+    db: Db,
     export: ExportRow,
     filter: CdrFilter,
     count: Arc<AtomicI64>,
 ) -> impl futures_util::Stream<Item = io::Result<Lines>> + Send + 'static {
     let after = (export.range_from, CallId::new(Uuid::nil()));
     let file = (day_of(export.range_from), -1);
-    let reader = PageReader { app, export, filter, after, file, groups: None, pages: 0, count };
+    let reader = PageReader { app, db, export, filter, after, file, groups: None, pages: 0, count };
     stream::try_unfold(Some(reader), async |reader| {
         let Some(mut reader) = reader else { return Ok(None) };
         let (page, is_last) = reader.next_page().await?;
@@ -241,7 +246,7 @@ impl PageReader {
         }
         rows.retain(|row| self.filter.matches(row));
         let named = Named::of(&rows, self.export.is_team);
-        let names = self.app.db.report(named, |conn, named| Box::pin(named.names(conn)));
+        let names = self.db.report(named, |conn, named| Box::pin(named.names(conn)));
         let page = Lines { rows, names: names.await.map_err(io::Error::other)? };
         let written = page.rows.len() as i64;
         let so_far = self.count.fetch_add(written, Ordering::Relaxed) + written;
@@ -267,10 +272,8 @@ impl PageReader {
                 return Ok((rows, false));
             }
             let input = (self.filter.clone(), self.after, self.file);
-            let source = self
-                .app
-                .db
-                .report(input, |conn, (filter, after, file)| Box::pin(next_source(conn, filter, *after, *file)));
+            let source =
+                self.db.report(input, |conn, (filter, after, file)| Box::pin(next_source(conn, filter, *after, *file)));
             match source.await.map_err(io::Error::other)? {
                 Source::Database { rows, is_last } => return Ok((rows, is_last)),
                 Source::File(file) => {

@@ -73,16 +73,17 @@ pub async fn margin(
         Some(MarginCursor { from, to, .. }) => (Some(at(*from)), Some(at(*to))),
         None => (query.from, query.to),
     };
+    let db = request.reports_db().await;
     let period = Period::new(Some(Interval::Day), query.time_zone.clone(), range, request.now)?;
     let (from, to) = period.range;
     let scope = Scope::new(query.by.unwrap_or(MarginGroup::Day), period);
     if query.format == Some(MarginFormat::Csv) {
-        return Ok(PageOrCsv::Csv(csv::file(&request.app.db, scope, (from, to))?));
+        return Ok(PageOrCsv::Csv(csv::file(&db, scope, (from, to))?));
     }
     let after = listing.after.as_ref().map(|cursor| cursor.after.clone());
     let input = (scope.clone(), after, listing.fetch());
     // Rows and totals of the same moment.
-    let read = request.app.db.snapshot(input, |conn, (scope, after, limit)| {
+    let read = db.snapshot(input, |conn, (scope, after, limit)| {
         Box::pin(async move {
             let rows = scope.rows_after(conn, after.as_ref(), *limit).await?;
             Ok::<_, DbError>((rows, store::totals(conn, &scope.slots).await?))

@@ -89,6 +89,9 @@ pub async fn ready(settings: &Settings) -> Result<(), StartError> {
 /// What needs the database.
 async fn examine(checkup: &mut Checkup, settings: Settings, db: Db) {
     checkup.note("database", Finding::of(database(&db).await));
+    if let Some(found) = replica(&db).await {
+        checkup.note("replica", found);
+    }
     checkup.note("service", service(&settings).await);
     checkup.note("jobs", jobs(&db).await.unwrap_or_else(|error| Bad(error.to_string())));
     checkup.note("edges", edges(&db).await.unwrap_or_else(|error| Bad(error.to_string())));
@@ -100,6 +103,18 @@ async fn examine(checkup: &mut Checkup, settings: Settings, db: Db) {
     checkup.note("files", Finding::of(files(&app).await.map(|()| "written and read back".to_owned())));
     checkup.note("mail", mail(&app).await);
     checkup.note("payments", payments(&app).await);
+}
+
+/// The standby of lists and reports, if there is one.
+async fn replica(db: &Db) -> Option<Finding> {
+    // Measures it.
+    db.for_reports().await;
+    let status = db.replica_status()?;
+    Some(match status.lag {
+        Some(lag) if status.is_current => Good(format!("{:.1} s behind", lag.as_secs_f64())),
+        Some(lag) => Doubtful(format!("{:.0} s behind, so the primary answers lists and reports", lag.as_secs_f64())),
+        None => Doubtful("away or no standby, so the primary answers lists and reports".to_owned()),
+    })
 }
 
 fn lab(settings: &Settings) -> Finding {

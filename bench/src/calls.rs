@@ -19,7 +19,7 @@ use crate::Outcome;
 use crate::postgres::Database;
 use crate::report::Line;
 use fixture::Fixture;
-pub use fixture::{request, send_json};
+pub use fixture::{post_cdrs, request, send_json};
 pub use soak::run as soak;
 use store::Store;
 

@@ -23,8 +23,12 @@ mod verify;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+pub use client::{RetryClient, describe};
+pub use node::{free_address, tail};
 pub use options::Options;
+pub use rng::Rng;
 pub use table::table;
+pub use verify::read_all;
 
 use crate::Outcome;
 use crate::customers;
@@ -34,7 +38,6 @@ use did_supplier::DidSupplier;
 use load::{Catalog, Load};
 use node::Node;
 use options::Engine;
-use rng::Rng;
 use verify::Verified;
 
 const CUSTOMERS: usize = 8;

@@ -2,7 +2,8 @@
 //! machine or its load. `bench/run` builds and starts this; docs/benchmarks.md has the results.
 //!
 //! `bench faults` measures nothing: it kills the service repeatedly under load and verifies that nothing is lost.
-//! `bench soak` loads it for half an hour and compares the end with the beginning.
+//! `bench soak` loads it for half an hour and compares the end with the beginning. `bench upgrade` replaces nodes of a
+//! previous version under load (`tools/upgrade-test`).
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "command-line output")]
 
 mod calls;
@@ -27,6 +28,7 @@ mod start;
 mod statements;
 mod streams;
 mod timing;
+mod upgrade;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         [command, address] if command == "attack" => slow_clients::attack(address),
         [command, options @ ..] if command == "faults" => run_faults(options),
         [command, options @ ..] if command == "soak" => run_soak(options),
+        [command, options @ ..] if command == "upgrade" => run_upgrade(options),
         chosen => measure(chosen),
     };
     match outcome {
@@ -99,6 +102,14 @@ fn run_soak(options: &[String]) -> Outcome<()> {
     report.add(calls::soak(&work_folder()?, options)?);
     println!("{}", report.table());
     if report.holds() { Ok(()) } else { Err("a limit was missed".into()) }
+}
+
+fn run_upgrade(options: &[String]) -> Outcome<()> {
+    if matches!(options, [option] if option == "--newest-break") {
+        println!("{}", upgrade::newest_break().unwrap_or_default());
+        return Ok(());
+    }
+    upgrade::run(&work_folder()?, &options.try_into()?)
 }
 
 fn work_folder() -> Outcome<PathBuf> {

@@ -32,6 +32,16 @@ impl Database {
         run(&self.url, text).await
     }
 
+    /// The number in the only row of a query.
+    pub async fn number(&self, text: &str) -> Outcome<i64> {
+        let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await?;
+        let connection = tokio::spawn(connection);
+        let number = client.query_one(text, &[]).await?.try_get(0)?;
+        drop(client);
+        connection.await??;
+        Ok(number)
+    }
+
     pub async fn delete(self) -> Outcome<()> {
         run(&self.maintenance_url, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await
     }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -83,10 +83,8 @@ impl Service {
     }
 
     /// Sends SIGTERM and waits until the service has ended.
-    pub async fn terminate(mut self) -> Outcome<()> {
-        let id = self.process.child.id().to_string();
-        Command::new("/usr/bin/kill").args(["-TERM", &id]).status()?;
-        tokio::task::spawn_blocking(move || self.process.child.wait()).await??;
+    pub async fn terminate(self) -> Outcome<()> {
+        self.process.terminate().await?;
         Ok(())
     }
 
@@ -153,6 +151,13 @@ impl Process {
         let rest = self.rest_of_line(word)?;
         let address = rest.trim().trim_start_matches("http://");
         Ok(address.split('/').next().unwrap_or(address).parse()?)
+    }
+
+    /// Sends SIGTERM and waits until it has ended.
+    pub async fn terminate(mut self) -> Outcome<ExitStatus> {
+        let id = self.child.id().to_string();
+        Command::new("/usr/bin/kill").args(["-TERM", &id]).status()?;
+        Ok(tokio::task::spawn_blocking(move || self.child.wait()).await??)
     }
 
     /// Waits for a line of output that begins with `word`.

@@ -105,11 +105,8 @@ impl Node {
         Err(format!("{what} verify: {}", String::from_utf8_lossy(&output.stderr)).into())
     }
 
-    /// The last 20 lines of the log.
     pub fn log_tail(&self) -> String {
-        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(20)..].join("\n")
+        tail(&self.log)
     }
 
     fn configure<'a>(&self, command: &'a mut Command) -> &'a mut Command {
@@ -125,8 +122,15 @@ impl Node {
     }
 }
 
+/// The last 20 lines of a log.
+pub fn tail(log: &Path) -> String {
+    let log = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
+}
+
 /// A free port below Linux's ephemeral range: it must still be free after each kill, since checkout URLs contain it.
-fn free_address() -> Outcome<SocketAddr> {
+pub fn free_address() -> Outcome<SocketAddr> {
     for _ in 0..100 {
         let port = 20_000 + u16::from_be_bytes(Entropy.bytes()) % 12_000;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));

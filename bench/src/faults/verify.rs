@@ -221,7 +221,7 @@ async fn verify_balance(client: &mut RetryClient, ledger: &[Value]) -> Outcome<(
 }
 
 /// Reads all pages of a list.
-async fn read_all(client: &mut RetryClient, list: &str) -> Outcome<Vec<Value>> {
+pub async fn read_all(client: &mut RetryClient, list: &str) -> Outcome<Vec<Value>> {
     let mut all = Vec::new();
     let mut path = format!("{list}?limit=200");
     loop {

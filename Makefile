@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal journeys screenshots portal-speed release dist dist-check images package-test call test check bench build-times faults sbom openapi access-table settings manual clients rust nextest deps deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal
+.PHONY: help demo run portal journeys screenshots portal-speed release dist dist-check images package-test call test check bench build-times faults upgrade-test sbom openapi access-table settings manual clients rust nextest deps deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ build-times: rust ## measure cold and incremental builds and .ci/run on an idle 
 
 faults: rust ## kill the service 200 times per database under load and verify that nothing is lost (ARGS="--kills 20 --seed 7 sqlite")
 	bench/run faults $(ARGS)
+
+upgrade-test: rust ## replace nodes of a previous version under load and verify that nothing fails or is lost (FROM=v0.2.0)
+	tools/upgrade-test $(FROM)
 
 sbom: rust ## print the software bill of materials (CycloneDX)
 	@tools/sbom

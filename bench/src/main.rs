@@ -45,7 +45,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 17] = [
+const MEASUREMENTS: [Measurement; 18] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
@@ -54,6 +54,7 @@ const MEASUREMENTS: [Measurement; 17] = [
     ("decisions", calls::measure_decisions),
     ("intake", calls::measure_ingest),
     ("records", calls::measure_reads),
+    ("archive", calls::measure_archive),
     ("writes", calls::measure_writes),
     ("ended", calls::measure_ended),
     ("streams", streams::measure),

@@ -80,6 +80,12 @@ impl Line {
         let what = what.into();
         Line { what, ours, yardstick: before, ratio: String::new(), limit: limit.text(), holds: limit.holds(value) }
     }
+
+    /// A value without a limit.
+    pub fn reported(what: impl Into<String>, ours: String, before: String) -> Line {
+        let (ratio, limit) = (String::new(), "none".to_owned());
+        Line { what: what.into(), ours, yardstick: before, ratio, limit, holds: true }
+    }
 }
 
 const HEADER: &str = "| Measurement | Trunkline | Baseline | Ratio | Limit | Verdict |\n|---|---|---|---|---|---|\n";

@@ -24,25 +24,33 @@ pub struct Service {
     /// Time from exec to the first successful `/readyz`.
     pub ready_after: Duration,
     process: Process,
+    /// Beyond the common ones.
+    settings: Vec<(&'static str, String)>,
     folder: TempDir,
 }
 
 impl Service {
     pub async fn start(work: &Path) -> Outcome<Service> {
-        Service::launch(TempDir::new_in(work)?, None).await
+        Service::launch(TempDir::new_in(work)?, Vec::new()).await
     }
 
     /// Starts on a prepared database.
     pub async fn start_on(work: &Path, database_url: &str) -> Outcome<Service> {
-        Service::launch(TempDir::new_in(work)?, Some(database_url)).await
+        Service::start_with(work, database_url, &[]).await
     }
 
-    async fn launch(folder: TempDir, database_url: Option<&str>) -> Outcome<Service> {
+    /// The same with settings of its own.
+    pub async fn start_with(work: &Path, database_url: &str, settings: &[(&'static str, &str)]) -> Outcome<Service> {
+        let mut all = vec![("TRUNKLINE_DATABASE_URL", database_url.to_owned())];
+        all.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        Service::launch(TempDir::new_in(work)?, all).await
+    }
+
+    async fn launch(folder: TempDir, settings: Vec<(&'static str, String)>) -> Outcome<Service> {
         let started = Instant::now();
         let any_port = [("TRUNKLINE_LISTEN", "127.0.0.1:0"), ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0")];
         let mut process = Process::start(&sibling_binary("trunkline")?, &["serve"], |command| {
-            let database = database_url.map(|url| ("TRUNKLINE_DATABASE_URL", url));
-            configure(command, folder.path()).envs(any_port).envs(database);
+            configure(command, folder.path()).envs(any_port).envs(settings.iter().cloned());
         })?;
         let public = process.address_after("API")?;
         let ops = process.address_after("Operations")?;
@@ -50,7 +58,18 @@ impl Service {
         if response.status != 200 {
             return Err("the service started but is not ready".into());
         }
-        Ok(Service { public, ops, ready_after: started.elapsed(), process, folder })
+        Ok(Service { public, ops, ready_after: started.elapsed(), process, settings, folder })
+    }
+
+    /// Runs a command with the settings of the service.
+    pub fn run(&self, arguments: &[&str]) -> Outcome<()> {
+        let mut command = Command::new(sibling_binary("trunkline")?);
+        configure(command.args(arguments), self.folder.path()).envs(self.settings.iter().cloned());
+        let output = command.output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("trunkline {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)).into())
     }
 
     /// Creates the first admin and returns its access token.

@@ -1,4 +1,4 @@
-//! Generates millions of CDRs of the last 30 days inside the database, with their rollups.
+//! Generates millions of CDRs of some weeks inside the database, with their rollups.
 use rusqlite::Connection;
 use uuid::Uuid;
 
@@ -8,7 +8,24 @@ use crate::postgres::Database;
 use db::Clock;
 
 const DAY_MILLIS: i64 = 86_400_000;
-const SPAN_MILLIS: i64 = 30 * DAY_MILLIS;
+
+/// The days that calls are spread over.
+#[derive(Clone, Copy)]
+pub struct Period {
+    pub days: i64,
+    /// How many days ago the last one ended.
+    pub ended_days_ago: i64,
+}
+
+impl Period {
+    pub const LAST_MONTH: Period = Period { days: 30, ended_days_ago: 0 };
+
+    /// When it begins, and its length, in milliseconds.
+    fn millis(self) -> (i64, i64) {
+        let Period { days, ended_days_ago } = self;
+        (Clock::system().now().millis() - (ended_days_ago + days) * DAY_MILLIS, days * DAY_MILLIS)
+    }
+}
 
 /// Drops the indexes of the partitioned table, which drops those of its partitions, and remembers how to recreate them.
 const DROP_INDEXES: &str = "
@@ -22,7 +39,7 @@ const CREATE_INDEXES: &str = "
     DO $$ DECLARE it RECORD; BEGIN FOR it IN SELECT * FROM indexes LOOP EXECUTE it.text; END LOOP; END $$;";
 
 /// Inserts CDRs of a customer without indexes, which are created afterwards.
-pub fn sqlite(connection: &Connection, customer: &Customer, first: i64, calls: i64) -> Outcome<()> {
+pub fn sqlite(connection: &Connection, customer: &Customer, period: Period, first: i64, calls: i64) -> Outcome<()> {
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -1048576; BEGIN IMMEDIATE")?;
     let indexes = {
         let text = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'cdrs' AND sql IS NOT NULL";
@@ -43,6 +60,7 @@ pub fn sqlite(connection: &Connection, customer: &Customer, first: i64, calls: i
         &numbers,
         &blob(customer.account.uuid()),
         &blob(customer.trunk),
+        period.millis(),
     ))?;
     connection.execute_batch(&rollups(&blob(customer.account.uuid()), &blob(Uuid::nil())))?;
     for (_, text) in &indexes {
@@ -52,15 +70,17 @@ pub fn sqlite(connection: &Connection, customer: &Customer, first: i64, calls: i
     Ok(())
 }
 
-pub async fn postgres(server: &Database, customer: &Customer, first: i64, calls: i64) -> Outcome<()> {
+pub async fn postgres(server: &Database, customer: &Customer, period: Period, first: i64, calls: i64) -> Outcome<()> {
     let quoted = |id: Uuid| format!("'{id}'::UUID");
     let id =
         "(lpad(to_hex(at), 12, '0') || '7' || lpad(to_hex(n & 4095), 3, '0') || '8' || lpad(to_hex(n), 15, '0'))::UUID";
     let numbers = format!("generate_series({first}::BIGINT, {}::BIGINT) AS n", first + calls - 1);
     let account = quoted(customer.account.uuid());
-    let cdrs = cdrs(id, &numbers, &account, &quoted(customer.trunk));
+    let (begin, span) = period.millis();
+    let months = format!("SELECT make_cdr_months({begin}), make_cdr_months({});", begin + span);
+    let cdrs = cdrs(id, &numbers, &account, &quoted(customer.trunk), (begin, span));
     let rollups = rollups(&account, &quoted(Uuid::nil()));
-    server.run(&format!("{DROP_INDEXES}{cdrs}{rollups}{CREATE_INDEXES}")).await?;
+    server.run(&format!("{months}{DROP_INDEXES}{cdrs}{rollups}{CREATE_INDEXES}")).await?;
     for table in ["cdrs", "cdr_days", "cdr_hours", "usage_trunks", "usage_destinations", "usage_routes"] {
         server.run(&format!("VACUUM ANALYZE {table}")).await?;
     }
@@ -68,8 +88,7 @@ pub async fn postgres(server: &Database, customer: &Customer, first: i64, calls:
 }
 
 /// The step is a prime, so that times are spread and not in order.
-fn cdrs(id: &str, numbers: &str, account: &str, trunk: &str) -> String {
-    let begin = Clock::system().now().millis() - SPAN_MILLIS;
+fn cdrs(id: &str, numbers: &str, account: &str, trunk: &str, (begin, span): (i64, i64)) -> String {
     format!(
         "INSERT INTO cdrs (id, account_id, trunk_id, call_id, leg, zone, calling, called, country, destination_name,
                            prefix, started_at, answered_at, ended_at, duration_seconds, billed_seconds, status,
@@ -80,7 +99,7 @@ fn cdrs(id: &str, numbers: &str, account: &str, trunk: &str) -> String {
                 CASE WHEN n % 3 > 0 THEN at END, at + seconds * 1000, seconds, seconds,
                 CASE WHEN n % 3 > 0 THEN 'answered' ELSE 'busy' END, 'EUR', 1100000, 0, 1, 1, NULL, NULL,
                 seconds * 18333, 0, NULL, FALSE, FALSE, at
-         FROM (SELECT n, CASE WHEN n % 3 > 0 THEN n % 300 + 1 ELSE 0 END AS seconds, {begin} + (n * 7919) % {SPAN_MILLIS} AS at
+         FROM (SELECT n, CASE WHEN n % 3 > 0 THEN n % 300 + 1 ELSE 0 END AS seconds, {begin} + (n * 7919) % {span} AS at
                FROM {numbers}) AS calls;"
     )
 }

@@ -47,6 +47,11 @@ pub struct Fixture {
 
 impl Fixture {
     pub async fn prepare(work: &Path, store: Store) -> Outcome<Fixture> {
+        Fixture::prepare_with(work, store, &[]).await
+    }
+
+    /// The same with settings of the service.
+    pub async fn prepare_with(work: &Path, store: Store, settings: &[(&'static str, &str)]) -> Outcome<Fixture> {
         let url = &store.url();
         let accounts = customers::create(url, CUSTOMERS).await?;
         let options: DbOptions = url.parse()?;
@@ -62,7 +67,7 @@ impl Fixture {
         }
         drop(db);
         import_deck(work, url, upstream)?;
-        let service = Service::start_on(work, url).await?;
+        let service = Service::start_with(work, url, settings).await?;
         bootstrap(service.public).await?;
         let mut customers = Vec::new();
         for (number, customer) in accounts.into_iter().enumerate() {

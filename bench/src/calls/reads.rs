@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use values::{Date, Rfc3339, Time};
 
+use super::fill::Period;
 use super::fixture::{Customer, Fixture, request};
 use super::store::Store;
 use crate::http::{Client, get};
@@ -68,7 +69,7 @@ fn summary_path() -> String {
 pub async fn measure(sqlite: &Fixture, postgres: &Fixture, work: &Path) -> Outcome<Vec<Line>> {
     let Store::Postgres(server) = &postgres.store else { return Err("PostgreSQL is needed".into()) };
     for fixture in [sqlite, postgres] {
-        fixture.store.fill(fixture.first_customer().await?.0, 1, FEW).await?;
+        fixture.store.fill(fixture.first_customer().await?.0, Period::LAST_MONTH, 1, FEW).await?;
     }
     let mut exports = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
@@ -92,7 +93,7 @@ async fn rows(fixture: &Fixture, engine: &str) -> Outcome<Vec<Line>> {
     let page = |calls: &str| format!("Page of 50 among {calls} CDRs, {engine}; baseline: bare statement");
     let few = latencies(fixture).await?;
     let mut lines = vec![pages(fixture, page("1,000,000")).await?];
-    fixture.store.fill(fixture.first_customer().await?.0, FEW + 1, MANY - FEW).await?;
+    fixture.store.fill(fixture.first_customer().await?.0, Period::LAST_MONTH, FEW + 1, MANY - FEW).await?;
     let many = latencies(fixture).await?;
     lines.push(pages(fixture, page("10,000,000")).await?);
     for (Read { what, max_millis, .. }, (few, many)) in READS.iter().zip(few.into_iter().zip(many)) {

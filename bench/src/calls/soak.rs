@@ -231,6 +231,6 @@ fn between(samples: &[Sample], from: Duration, to: Duration) -> Vec<f64> {
     values
 }
 
-fn percentile(sorted: &[f64], part: usize) -> f64 {
+pub fn percentile(sorted: &[f64], part: usize) -> f64 {
     sorted.get(sorted.len() * part / 100).copied().unwrap_or(f64::NAN)
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
 
-use super::fill;
+use super::fill::{self, Period};
 use super::fixture::Customer;
 use crate::Outcome;
 use crate::postgres::Database;
@@ -35,10 +35,10 @@ impl Store {
     }
 
     /// Generates CDRs of a customer, numbered from `first`, and their rollups.
-    pub async fn fill(&self, customer: &Customer, first: i64, calls: i64) -> Outcome<()> {
+    pub async fn fill(&self, customer: &Customer, period: Period, first: i64, calls: i64) -> Outcome<()> {
         match self {
-            Store::Sqlite(file) => fill::sqlite(&connect(file)?, customer, first, calls),
-            Store::Postgres(server) => fill::postgres(server, customer, first, calls).await,
+            Store::Sqlite(file) => fill::sqlite(&connect(file)?, customer, period, first, calls),
+            Store::Postgres(server) => fill::postgres(server, customer, period, first, calls).await,
         }
     }
 

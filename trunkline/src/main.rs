@@ -421,7 +421,7 @@ fn run(mut arguments: Arguments) -> Result<(), StartError> {
     let settings = Settings::load(arguments.config.as_deref())?;
     runtime()?.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
-            Command::Serve => cli::serve(settings).await,
+            Command::Serve => Box::pin(cli::serve(settings)).await,
             Command::Doctor => Box::pin(cli::doctor(settings)).await,
             Command::Ready => cli::ready(&settings).await,
             Command::Migrate { check: true, .. } => cli::check_migrations(settings).await,

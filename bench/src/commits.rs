@@ -66,21 +66,25 @@ fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> 
         posted_each.push(runtime.block_on(ledger_debits_per_second(&each, &customers_each, &ids))?);
         syncs.push(fsyncs_per_second(&folder.path().join("synced"))?);
     }
-    let beside = |what, ours: &[f64], yardstick, limit| Line::beside(what, ours.to_vec(), yardstick, limit);
+    let beside =
+        |id: &str, what, ours: &[f64], yardstick, limit| Line::beside(what, ours.to_vec(), yardstick, limit).id(id);
     Ok(vec![
         beside(
+            "plain-sqlite",
             "Two-statement debits, 32 clients, SQLite with group commit; baseline: one fsync per debit",
             &plain,
             plain_each,
             Some(Limit::AtLeast(5.0, "×")),
         ),
         beside(
+            "ledger-sqlite",
             "Guarded ledger debits, 32 clients, SQLite with group commit; baseline: one fsync per debit",
             &posted,
             posted_each,
             Some(Limit::AtLeast(10.0, "×")),
         ),
         beside(
+            "ledger-fsyncs-sqlite",
             "Guarded ledger debits, 32 clients, SQLite; baseline: bare sequential fsyncs of 4 KiB",
             &posted,
             syncs,
@@ -115,9 +119,9 @@ fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     runtime.block_on(server.database.delete())?;
     let limit = Some(Limit::AtLeast(1.0, "×"));
     let what = "Two-statement debits, 32 clients, PostgreSQL; baseline: pgbench TPC-B";
-    let plain = Line::beside(what, plain, yardstick.clone(), limit);
+    let plain = Line::beside(what, plain, yardstick.clone(), limit).id("plain-postgres");
     let what = "Guarded ledger debits, 32 clients, PostgreSQL; baseline: pgbench TPC-B";
-    Ok(vec![plain, Line::beside(what, posted, yardstick, limit)])
+    Ok(vec![plain, Line::beside(what, posted, yardstick, limit).id("ledger-postgres")])
 }
 
 /// Two-statement transactions per second, through the service's storage layer.

@@ -77,27 +77,32 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
             sqlite.rates,
             copied.clone(),
             Some(Limit::AtLeast(1.0, "×")),
-        ),
+        )
+        .id("sqlite"),
         Line::beside(
             "Rate deck import, 1,000,000 rows, PostgreSQL; baseline: PostgreSQL COPY",
             postgres.rates,
             copied,
             Some(Limit::AtLeast(1.0, "×")),
-        ),
+        )
+        .id("postgres"),
         Line::alone(
             "Peak memory of such an import",
             peak.text(0, " MiB"),
             String::new(),
             peak.max,
             Limit::AtMost(MAX_MIB, " MiB"),
-        ),
+        )
+        .spread(peak)
+        .id("memory"),
         Line::alone(
             "Peak memory of an import of 1,000,000 rows from XLSX by a sheet mapping",
             format!("{xlsx_mib:.0} MiB in {seconds:.1} s"),
             String::new(),
             xlsx_mib,
             Limit::AtMost(MAX_XLSX_MIB, " MiB"),
-        ),
+        )
+        .id("xlsx-memory"),
     ])
 }
 

@@ -1,4 +1,5 @@
-//! Calls through Kamailio and the service, 200 per second for 20 seconds, compared with calls directly to the callee.
+//! Calls through Kamailio and the service, 200 per second for 20 seconds, compared with calls directly to the callee; and
+//! the same while a switch imports 5,000 CDRs a second.
 //!
 //! Measures the added time from INVITE to ringing, and checks that every call is answered and has its CDR.
 
@@ -6,11 +7,15 @@ use std::collections::HashMap;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::time::{MissedTickBehavior, interval};
+use uuid::Uuid;
 
+use crate::calls::{BATCH, ndjson, post_cdrs};
 use crate::customers;
 use crate::http::{Client, get, post, post_body};
 use crate::report::{Limit, Line};
@@ -27,26 +32,73 @@ const PHONE: &str = "127.200.0.2";
 const CALLEE: &str = "127.200.0.11";
 const SECRET: &str = "switch-secret-of-the-benchmark-0123456789";
 const DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.001\n";
+/// Between two batches of imported CDRs.
+const IMPORT_INTERVAL: Duration = Duration::from_millis(200);
+/// The least share of the CDRs that must have been imported.
+const MIN_IMPORTED: f64 = 0.95;
 /// Longer than any step takes.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
     on_one_thread(async {
         let folder = TempDir::new_in(work)?;
-        let service = start_service(folder.path()).await?;
+        let (service, trunk) = start_service(folder.path()).await?;
         let _callee = ProcessGroup::start(sipp(folder.path(), "callee")?.args(["-i", CALLEE, "-p", "5060"]))?;
         let _edge = start_edge(folder.path()).await?;
         let direct = place_calls(folder.path(), "direct", CALLEE)?;
         let through = place_calls(folder.path(), "through", EDGE)?;
+        let busy = place_calls_while_importing(folder.path(), trunk)?;
         let database = folder.path().join("service/trunkline.db");
-        let all_stored = wait_until(|| Ok(count_cdrs(&database)? == CALLS)).await;
+        let all_stored = wait_until(|| Ok(count_cdrs(&database)? == 2 * CALLS)).await;
         drop(service);
         all_stored.map_err(|_| "not every call has a CDR")?;
-        let added = middle(&through) - middle(&direct);
-        let told = format!("{:.1} ms, {CALLS} of {CALLS} answered and recorded", middle(&through));
+        let line = |what, of_direct: f64, of_through: f64, more: &str| {
+            let (told, added) = (format!("{of_through:.1} ms, {more}"), of_through - of_direct);
+            Line::alone(what, told, format!("{of_direct:.1} ms"), added, Limit::AtMost(5.0, " ms more")).noise(2.0)
+        };
+        let recorded = format!("{CALLS} of {CALLS} answered and recorded");
         let what =
             "INVITE to 180 through Kamailio with authorization, 200 calls per second for 20 s; baseline: a direct call";
-        Ok(vec![Line::alone(what, told, format!("{:.1} ms", middle(&direct)), added, Limit::AtMost(5.0, " ms more"))])
+        let quiet = line(what, percentile(&direct, 50), percentile(&through, 50), &recorded).id("invite");
+        let what = "p99 of the same while 5,000 CDRs a second are imported; baseline: p99 of a direct call";
+        let busy = line(what, percentile(&direct, 99), percentile(&busy, 99), &recorded).id("invite-p99-import");
+        Ok(vec![quiet, busy])
+    })
+}
+
+/// Places the calls while another thread imports CDRs of the trunk.
+fn place_calls_while_importing(folder: &Path, trunk: Uuid) -> Outcome<Vec<f64>> {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let import = scope.spawn(|| import(trunk, &is_over));
+        let calls = place_calls(folder, "busy", EDGE);
+        is_over.store(true, Ordering::Relaxed);
+        import.join().map_err(|_| "the import panicked")??;
+        calls
+    })
+}
+
+/// Imports CDRs until it is over.
+fn import(trunk: Uuid, is_over: &AtomicBool) -> Outcome<()> {
+    on_one_thread(async {
+        let authorization = format!("Authorization: Bearer {SECRET}\r\n");
+        let mut client = Client::connect(format!("{EDGE}:9090").parse()?).await?;
+        let (mut ticks, mut next, mut due) = (interval(IMPORT_INTERVAL), 0, 0_u32);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        let started = Instant::now();
+        while !is_over.load(Ordering::Relaxed) {
+            ticks.tick().await;
+            due += 1;
+            let response = client.send(&post_cdrs(&authorization, &ndjson(&[trunk], &mut next)?)).await?;
+            if parse("/switch/cdrs", response.status, &response.body)?["accepted"] != BATCH {
+                return Err(format!("CDRs were not accepted: {}", String::from_utf8_lossy(&response.body)).into());
+            }
+        }
+        let imported = f64::from(due) * IMPORT_INTERVAL.as_secs_f64() / started.elapsed().as_secs_f64();
+        if imported < MIN_IMPORTED {
+            return Err(format!("only {:.0} % of the CDRs could be imported", imported * 100.0).into());
+        }
+        Ok(())
     })
 }
 
@@ -68,8 +120,8 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Starts the service with an upstream, its rate deck, and a customer with a trunk and credit.
-async fn start_service(folder: &Path) -> Outcome<Process> {
+/// Starts the service with an upstream, its rate deck, and a customer with a trunk, which is returned, and credit.
+async fn start_service(folder: &Path) -> Outcome<(Process, Uuid)> {
     let data = folder.join("service");
     std::fs::create_dir(&data)?;
     let customer = customers::create(&format!("sqlite://{}/trunkline.db", data.display()), 1).await?.remove(0);
@@ -109,7 +161,7 @@ async fn start_service(folder: &Path) -> Outcome<Process> {
     while started.elapsed() < TIMEOUT {
         let response = client.send(&get(&report, Some(&admin))).await?;
         if parse(&report, response.status, &response.body)?["status"] == "completed" {
-            return Ok(service);
+            return Ok((service, text(&trunk["id"]).parse()?));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -193,12 +245,15 @@ fn ringing_times(messages: &str) -> Vec<f64> {
 fn count_cdrs(database: &Path) -> Outcome<usize> {
     let connection = rusqlite::Connection::open_with_flags(database, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let count: i64 =
-        connection.query_one("SELECT COUNT(*) FROM cdrs WHERE status = 'answered'", [], |row| row.get(0))?;
+        connection
+            .query_one("SELECT COUNT(*) FROM cdrs WHERE status = 'answered' AND NOT imported", [], |row| row.get(0))?;
     Ok(usize::try_from(count)?)
 }
 
-fn middle(values: &[f64]) -> f64 {
-    crate::report::Spread::of(values.to_vec()).median
+fn percentile(values: &[f64], part: usize) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() * part / 100).copied().unwrap_or(f64::NAN)
 }
 
 /// Polls until the condition is true.

@@ -1,52 +1,92 @@
-//! The machine the benchmarks ran on, and the text of docs/benchmarks.md.
+//! The machine and the commit that the benchmarks ran on, and the text of docs/benchmarks.md.
 
-use std::fs::read_to_string;
+use std::fs::{File, read_to_string};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::Outcome;
+use crate::history::Machine;
 use crate::report::Report;
+use crate::run::{Durations, HISTORY, PAGE};
 
-/// The machine before the first measurement.
-pub struct Machine {
-    processor: String,
-    cores: usize,
-    memory_gib: f64,
-    kernel: String,
+const FSYNC_ROUND: Duration = Duration::from_millis(500);
+
+/// What is known before the first measurement.
+pub struct Setting {
+    pub machine: Machine,
+    pub commit: String,
+    pub date: String,
     load: String,
 }
 
-pub fn describe() -> Outcome<Machine> {
+pub fn describe(work: &Path) -> Outcome<Setting> {
     let value = |text: &str, name: &str| {
         let line = text.lines().find(|line| line.starts_with(name))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     };
     let memory = value(&read_to_string("/proc/meminfo")?, "MemTotal").unwrap_or_default();
-    let memory_kib: f64 = memory.trim_end_matches(" kB").parse()?;
+    let memory_kib: u64 = memory.trim_end_matches(" kB").parse()?;
     let load = read_to_string("/proc/loadavg")?;
-    Ok(Machine {
+    let machine = Machine {
         processor: value(&read_to_string("/proc/cpuinfo")?, "model name").unwrap_or_else(|| "unknown".to_owned()),
         cores: std::thread::available_parallelism()?.get(),
-        memory_gib: memory_kib / 1024.0 / 1024.0,
+        memory_gib: (memory_kib + (1 << 19)) >> 20,
         kernel: read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned(),
-        load: load.split(' ').next().unwrap_or_default().to_owned(),
-    })
+        fsyncs_per_second: fsyncs_per_second(&work.join("synced"))?.round(),
+    };
+    let load = load.split(' ').next().unwrap_or_default().to_owned();
+    Ok(Setting { machine, commit: commit()?, date: std::env::var("BENCH_DATE")?, load })
 }
 
-pub fn page(machine: &Machine, report: &Report) -> Outcome<String> {
-    let Machine { processor, cores, memory_gib, kernel, load } = machine;
-    let date = std::env::var("BENCH_DATE")?;
-    let table = report.table();
-    Ok(format!(
+/// Short hash of the commit, with `-dirty` if the tree differs in more than what a run writes.
+fn commit() -> Outcome<String> {
+    let git = |arguments: &[&str]| -> Outcome<String> {
+        let output = Command::new("git").args(arguments).output()?;
+        match output.status.success() {
+            true => Ok(String::from_utf8(output.stdout)?.trim().to_owned()),
+            false => Err(format!("git: {}", String::from_utf8_lossy(&output.stderr)).into()),
+        }
+    };
+    let hash = git(&["rev-parse", "--short", "HEAD"])?;
+    let written = [PAGE, HISTORY].map(|file| format!(":(exclude){file}"));
+    let changed = git(&["status", "--porcelain", "--", ".", &written[0], &written[1]])?;
+    Ok(if changed.is_empty() { hash } else { format!("{hash}-dirty") })
+}
+
+/// Sequential fsyncs of 4 KiB.
+fn fsyncs_per_second(path: &Path) -> std::io::Result<f64> {
+    let mut file = File::create(path)?;
+    let (started, mut done) = (Instant::now(), 0_u32);
+    while started.elapsed() < FSYNC_ROUND {
+        file.write_all(&[0x5A; 4096])?;
+        file.sync_data()?;
+        done += 1;
+    }
+    Ok(f64::from(done) / started.elapsed().as_secs_f64())
+}
+
+pub fn page(setting: &Setting, report: &Report, durations: &Durations) -> String {
+    let Setting { machine, commit, date, load } = setting;
+    let Machine { processor, cores, memory_gib, kernel, fsyncs_per_second } = machine;
+    let (table, durations) = (report.table(), durations.table());
+    format!(
         "# Benchmarks
 
-Written by `make bench` on {date}: {processor}, {cores} cores, {memory_gib:.0} GiB, Linux {kernel}, load {load} at the start.
+Written by `make bench` on {date} at commit {commit}, in one run: {processor}, {cores} cores, {memory_gib} GiB, Linux
+{kernel}, {fsyncs_per_second:.0} fsyncs of 4 KiB a second, load {load} at the start.
 
 {table}
+## Duration
+
+{durations}
 ## How to read it
 
 Trunkline and the baseline ran in the same minute on the same machine, in turns. A cell is the median of the rounds,
 with the minimum and maximum in brackets; the ratio is calculated round by round. Absolute rates differ between
 machines, ratios hardly do, so the limit is on the ratio wherever there is a baseline. `make bench` fails when a limit
-is missed.
+is missed, and when something got worse, see [below](#the-last-run).
 
 ### Requests
 
@@ -86,11 +126,9 @@ should cost the same. The numbers are imported over `POST /admin/did-inventory/i
 ### Calls
 
 - **Authorization.** A decision is a durable transaction: a part of the daily spend, a channel of the trunk and of the
-  zone, the account's concurrency, a hold, a live call. Concurrent requests on one trunk share a transaction; 32
-  clients on eight trunks make two to four. The baseline stores nothing and waits for no disk: the limit says how much
-  of that would have to be hidden. On SQLite all decisions go through the one writer, which is busy all the time: each
-  inserts into eleven indexes. On PostgreSQL the server does the same, on the cores it shares with the service and the
-  clients.
+  zone, the account's concurrency, money held, a live call. Requests that wait together share it, see
+  [what a decision costs](calls.md#what-a-decision-costs). The baseline stores nothing and waits for no disk: the limit
+  says how much of that would have to be hidden.
 - **CDR import.** One client sends completed calls, so that parsing, pricing and writing a batch follow each other.
   Maintaining the CDR indexes costs as much as everything else, as the two procedures show. The bare rows go into a
   table with the same indexes, by COPY or prepared inserts; the procedures handle one call after another, 1,000 per
@@ -98,11 +136,16 @@ should cost the same. The numbers are imported over `POST /admin/did-inventory/i
 - **CDR pages.** A page is what `GET /v1/cdrs` returns. Beyond the bare statement, whose rows are discarded, the
   caller's token is looked up and 50 rows are serialized as JSON; a profile shows no hot spot.
 - **Summaries** read rollups that are updated with each CDR, so their cost does not depend on the number of CDRs. The
-  CDRs of these measurements are generated by the database.
+  CDRs of these measurements are generated by the database: 10,000,000 of one customer, whose pages and summaries are
+  read, and 1,000,000 of another, which are exported.
+- **Growth.** Every list of the API that needs no id, a decision and an import of 1,000 CDRs, on the service with those
+  CDRs and on one with 1,000, in turns. Both have 10,000 live calls. Other sizes: `bench/run growth --calls 50000000`.
 - **CDR archive.** 10,000,000 calls over 40 days, of which 30 have left the hot window. The jobs of the
   [archive](archive.md) write them to Parquet files, read those back, compare and delete the CDRs; the rate is of all that.
   Meanwhile a client reads pages of CDRs and a switch authorizes calls, as for ten seconds before. DuckDB then sums the
   files, day by day.
+- **Writes during checkpoints.** Eight clients change trunks while 4,000 CDRs a second are imported and checkpoints
+  follow each other: of the WAL on SQLite, beside those of the service itself, and `CHECKPOINT` on PostgreSQL.
 
 ### Events
 
@@ -118,8 +161,8 @@ thread that did it keeps for a second.
 
 ### Slow clients
 
-Half of 2,000 connections send a byte of a header each second, half send nothing; two more send bodies of 1 GiB.
-Meanwhile a normal client sends requests as before.
+10,000 connections never read, 2,000 send a byte of a header each second, 1,024 send bodies slowly and 200 byte by
+byte, all from other addresses; two more send bodies of 1 GiB. Meanwhile a normal client sends requests as before.
 
 ### Soak
 
@@ -141,13 +184,26 @@ whether it matches or not.
 
 SIPp calls SIPp, first directly and then through Kamailio, which asks the service to authorize each call and reports
 its answer and end. Measured are the caller's messages, from INVITE to 180; the difference of the medians is the time
-of the edge and the service.
+of the edge and the service. Then once more, while a switch imports 5,000 CDRs a second; there the 99th percentiles are
+compared.
+
+## The last run
+
+`bench/history.jsonl` has the runs that were kept, one JSON object per line: commit, date, machine, and for each row its
+id, our figure and the ratio with their spreads, the limit and whether it was met. Every run is compared with the last
+one kept on such a machine (processor, cores, memory, and a disk not three times slower or faster), by ratio where there
+is a baseline. A row is lost when its median is worse by more than a fifth, by more than both spreads together, and by
+more than the row itself calls noise; by more than half if it was measured only once. `make bench` prints gains and
+losses, and fails on a loss.
+
+A whole run without a loss adds itself to the file. `bench/run --keep` adds it in any case: that is how a loss is
+accepted. Commit the file with this page. Runs of single benchmarks are compared too, and never kept.
 
 ## Running one benchmark
 
-`bench/run requests` (or `commits`, `decks`, `statements`, `numbers`, `decisions`, `intake`, `records`, `archive`,
-`writes`, `ended`, `streams`, `start`, `slow`, `restarts`, `timing`, `rating`, `edge`) runs one of them and leaves this page
-alone.
+`bench/run requests` (or `commits`, `decks`, `statements`, `numbers`, `decisions`, `intake`, `records`, `growth`,
+`archive`, `writes`, `ended`, `streams`, `start`, `slow`, `restarts`, `timing`, `rating`, `edge`) runs one of them and
+leaves this page alone. `records` and `growth` share their CDRs when both run.
 "
-    ))
+    )
 }

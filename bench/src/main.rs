@@ -1,5 +1,6 @@
 //! Benchmarks: measures the service and a baseline in turns, in one run, so that the ratio hardly depends on the
-//! machine or its load. `bench/run` builds and starts this; docs/benchmarks.md has the results.
+//! machine or its load. `bench/run` builds and starts this; docs/benchmarks.md has the results, bench/history.jsonl those
+//! of the runs before.
 //!
 //! `bench faults` measures nothing: it kills the service repeatedly under load and verifies that nothing is lost.
 //! `bench soak` loads it for half an hour and compares the end with the beginning. `bench upgrade` replaces nodes of a
@@ -19,9 +20,9 @@ mod machine;
 mod numbers;
 mod postgres;
 mod rate_lookup;
-mod report;
 mod requests;
 mod restarts;
+mod run;
 mod service;
 mod slow_clients;
 mod start;
@@ -34,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use report::{Line, Report};
+use results::{history, report};
 
 /// The same allocator as the service's, so that the comparison is not one of allocators.
 #[global_allocator]
@@ -45,7 +47,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 18] = [
+const MEASUREMENTS: &[Measurement] = &[
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
@@ -54,6 +56,7 @@ const MEASUREMENTS: [Measurement; 18] = [
     ("decisions", calls::measure_decisions),
     ("intake", calls::measure_ingest),
     ("records", calls::measure_reads),
+    ("growth", calls::measure_growth),
     ("archive", calls::measure_archive),
     ("writes", calls::measure_writes),
     ("ended", calls::measure_ended),
@@ -74,7 +77,7 @@ fn main() -> ExitCode {
         [command, options @ ..] if command == "faults" => run_faults(options),
         [command, options @ ..] if command == "soak" => run_soak(options),
         [command, options @ ..] if command == "upgrade" => run_upgrade(options),
-        chosen => measure(chosen),
+        arguments => run::measure(arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -100,7 +103,7 @@ fn run_faults(options: &[String]) -> Outcome<()> {
 
 fn run_soak(options: &[String]) -> Outcome<()> {
     let mut report = Report::default();
-    report.add(calls::soak(&work_folder()?, options)?);
+    report.add("soak", calls::soak(&work_folder()?, options)?);
     println!("{}", report.table());
     if report.holds() { Ok(()) } else { Err("a limit was missed".into()) }
 }
@@ -115,30 +118,6 @@ fn run_upgrade(options: &[String]) -> Outcome<()> {
 
 fn work_folder() -> Outcome<PathBuf> {
     Ok(PathBuf::from(std::env::var("BENCH_DIR").map_err(|_| "BENCH_DIR is not set: start this with bench/run")?))
-}
-
-/// Runs the chosen measurements; without any, runs all and writes docs/benchmarks.md.
-fn measure(chosen: &[String]) -> Outcome<()> {
-    if let Some(unknown) = chosen.iter().find(|name| !MEASUREMENTS.iter().any(|(known, _)| known == name)) {
-        return Err(format!("unknown measurement {unknown}").into());
-    }
-    let work = work_folder()?;
-    let machine = machine::describe()?;
-    let mut report = Report::default();
-    for (name, measure) in MEASUREMENTS {
-        if chosen.is_empty() || chosen.iter().any(|it| it == name) {
-            eprintln!("measuring {name} ...");
-            report.add(measure(&work)?);
-        }
-    }
-    println!("{}", report.table());
-    if chosen.is_empty() {
-        let old = std::fs::read_to_string("docs/benchmarks.md").unwrap_or_default();
-        // `make portal-speed` and `bench/build-times` write what follows.
-        let rest = old.find("## Portal").or(old.find("## Build times")).map_or("", |at| &old[at..]);
-        std::fs::write("docs/benchmarks.md", machine::page(&machine, &report)? + "\n" + rest)?;
-    }
-    if report.holds() { Ok(()) } else { Err("a limit was missed".into()) }
 }
 
 /// Runs on this thread only, which leaves the other cores to the service.

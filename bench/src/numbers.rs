@@ -68,6 +68,7 @@ async fn compare(
     [customer_pages, team_pages, orders, import]: &[&'static str; 4],
     urls: Option<[String; 2]>,
 ) -> Outcome<Vec<Line>> {
+    let engine = if urls.is_some() { "postgres" } else { "sqlite" };
     let [few_url, many_url] = urls.map_or([None, None], |urls| urls.map(Some));
     let mut few = Fixture::start(work, few_url, FEW_GROUPS).await?;
     let mut many = Fixture::start(work, many_url, MANY_GROUPS).await?;
@@ -82,16 +83,17 @@ async fn compare(
     let [many_customer_pages, many_team_pages, many_orders] = many.rates;
     let [few_customer_pages, few_team_pages, few_orders] = few.rates;
     Ok(vec![
-        Line::beside(*customer_pages, many_customer_pages, few_customer_pages, limit),
-        Line::beside(*team_pages, many_team_pages, few_team_pages, limit),
-        Line::beside(*orders, many_orders, few_orders, limit),
+        Line::beside(*customer_pages, many_customer_pages, few_customer_pages, limit).id(format!("pages-{engine}")),
+        Line::beside(*team_pages, many_team_pages, few_team_pages, limit).id(format!("team-pages-{engine}")),
+        Line::beside(*orders, many_orders, few_orders, limit).id(format!("orders-{engine}")),
         Line::alone(
             *import,
             Spread::of(vec![seconds]).text(1, " s"),
             String::new(),
             seconds,
             Limit::AtMost(IMPORT_SECONDS, " s"),
-        ),
+        )
+        .id(format!("import-{engine}")),
     ])
 }
 

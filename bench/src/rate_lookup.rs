@@ -54,8 +54,8 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
     let millions = Spread::of(ours.iter().map(|found| found / 1e6).collect());
     let by_plan = Spread::of(by_plan.iter().map(|found| found / 1e6).collect());
     let held = Spread::of(held.iter().map(|found| found / 1e6).collect());
-    let alone = |what, spread: Spread, decimals, unit, limit| {
-        Line::alone(what, spread.text(decimals, unit), String::new(), spread.median, limit)
+    let alone = |id: &str, what, spread: Spread, decimals, unit, limit| {
+        Line::alone(what, spread.text(decimals, unit), String::new(), spread.median, limit).spread(spread).id(id)
     };
     Ok(vec![
         Line::beside(
@@ -63,9 +63,11 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
             ours,
             yardstick,
             Some(Limit::AtLeast(1.0, "×")),
-        ),
-        alone("The same on one core", millions, 2, " M/s", Limit::AtLeast(3.0, " M/s")),
+        )
+        .id("lookups"),
+        alone("one-core", "The same on one core", millions, 2, " M/s", Limit::AtLeast(3.0, " M/s")),
         alone(
+            "plan",
             "Prices by a rate plan of 10,000 rules over that deck, on one core",
             by_plan,
             2,
@@ -73,14 +75,15 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
             Limit::AtLeast(2.0, " M/s"),
         ),
         alone(
+            "notice",
             "The same while the notice of a deck runs that changed every tenth rate",
             held,
             2,
             " M/s",
             Limit::AtLeast(1.0, " M/s"),
         ),
-        alone("Memory per prefix of that deck", bytes, 1, " bytes", Limit::AtMost(100.0, " bytes")),
-        alone("Loading that deck from its stored leaves", built, 3, " s", Limit::AtMost(1.0, " s")),
+        alone("memory", "Memory per prefix of that deck", bytes, 1, " bytes", Limit::AtMost(100.0, " bytes")),
+        alone("load", "Loading that deck from its stored leaves", built, 3, " s", Limit::AtMost(1.0, " s")),
     ])
 }
 

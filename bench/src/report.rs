@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 /// Median, minimum and maximum of several measurements.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     pub median: f64,
     pub min: f64,
@@ -17,9 +19,18 @@ impl Spread {
         Spread { median: at(values.len() / 2), min: at(0), max: at(values.len().saturating_sub(1)) }
     }
 
+    /// What was measured once.
+    pub fn single(value: f64) -> Spread {
+        Spread { median: value, min: value, max: value }
+    }
+
     /// Ratio round by round, so that other load on the machine affects both sides alike.
     pub fn ratio(ours: &[f64], yardstick: &[f64]) -> Spread {
         Spread::of(ours.iter().zip(yardstick).map(|(ours, yardstick)| ours / yardstick).collect())
+    }
+
+    pub fn width(self) -> f64 {
+        self.max - self.min
     }
 
     pub fn text(self, decimals: usize, unit: &str) -> String {
@@ -43,6 +54,10 @@ impl Limit {
         }
     }
 
+    fn is_upper(self) -> bool {
+        matches!(self, Limit::AtMost(..))
+    }
+
     fn text(self) -> String {
         match self {
             Limit::AtLeast(bound, unit) => format!("≥ {bound:?}{unit}"),
@@ -53,39 +68,151 @@ impl Limit {
 
 /// One row of the table.
 pub struct Line {
+    id: String,
     pub what: String,
     pub ours: String,
     pub yardstick: String,
     pub ratio: String,
-    limit: String,
+    limit: Option<Limit>,
     holds: bool,
+    is_better_when_lower: bool,
+    figures: Figures,
+    noise: f64,
+}
+
+/// What a row says in numbers.
+pub struct Figures {
+    pub ours: Spread,
+    /// The median of the baseline, and the ratio to it.
+    pub beside: Option<(f64, Spread)>,
 }
 
 impl Line {
     /// The service's rate compared with a baseline's, round by round. Without a limit it is only reported.
     pub fn beside(what: impl Into<String>, ours: Vec<f64>, yardstick: Vec<f64>, limit: Option<Limit>) -> Line {
+        Line::compared(what.into(), ours, yardstick, limit, |spread| spread.text(0, " /s"))
+    }
+
+    /// What something costs in milliseconds, compared with a baseline, round by round.
+    pub fn cost(what: impl Into<String>, ours: Vec<f64>, yardstick: Vec<f64>, limit: Limit) -> Line {
+        Line::compared(what.into(), ours, yardstick, Some(limit), |spread| spread.text(2, " ms"))
+    }
+
+    fn compared(
+        what: String,
+        ours: Vec<f64>,
+        yardstick: Vec<f64>,
+        limit: Option<Limit>,
+        text: fn(Spread) -> String,
+    ) -> Line {
         let ratio = Spread::ratio(&ours, &yardstick);
+        let (ours, yardstick) = (Spread::of(ours), Spread::of(yardstick));
         Line {
-            what: what.into(),
-            ours: Spread::of(ours).text(0, " /s"),
-            yardstick: Spread::of(yardstick).text(0, " /s"),
+            id: slug(&what),
+            what,
+            ours: text(ours),
+            yardstick: text(yardstick),
             ratio: ratio.text(2, "×"),
-            limit: limit.map_or_else(|| "none".to_owned(), Limit::text),
+            limit,
             holds: limit.is_none_or(|limit| limit.holds(ratio.median)),
+            is_better_when_lower: limit.is_some_and(Limit::is_upper),
+            figures: Figures { ours, beside: Some((yardstick.median, ratio)) },
+            noise: 0.0,
         }
     }
 
     /// A single value with a limit; `before` is shown in the baseline column.
     pub fn alone(what: impl Into<String>, ours: String, before: String, value: f64, limit: Limit) -> Line {
         let what = what.into();
-        Line { what, ours, yardstick: before, ratio: String::new(), limit: limit.text(), holds: limit.holds(value) }
+        Line {
+            id: slug(&what),
+            what,
+            ours,
+            yardstick: before,
+            ratio: String::new(),
+            limit: Some(limit),
+            holds: limit.holds(value),
+            is_better_when_lower: limit.is_upper(),
+            figures: Figures { ours: Spread::single(value), beside: None },
+            noise: 0.0,
+        }
     }
 
-    /// A value without a limit.
-    pub fn reported(what: impl Into<String>, ours: String, before: String) -> Line {
-        let (ratio, limit) = (String::new(), "none".to_owned());
-        Line { what: what.into(), ours, yardstick: before, ratio, limit, holds: true }
+    /// A value without a limit; more is better unless [`Line::better_when_lower`].
+    pub fn reported(what: impl Into<String>, ours: String, before: String, value: f64) -> Line {
+        let what = what.into();
+        Line {
+            id: slug(&what),
+            what,
+            ours,
+            yardstick: before,
+            ratio: String::new(),
+            limit: None,
+            holds: true,
+            is_better_when_lower: false,
+            figures: Figures { ours: Spread::single(value), beside: None },
+            noise: 0.0,
+        }
     }
+
+    /// Names the row for comparisons with other runs; a text may change, an id must not. Without one it is the text.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<String>) -> Line {
+        self.id = id.into();
+        self
+    }
+
+    /// The spread of a value that was measured several times.
+    #[must_use]
+    pub fn spread(mut self, spread: Spread) -> Line {
+        self.figures.ours = spread;
+        self
+    }
+
+    /// Of a value without a limit.
+    #[must_use]
+    pub fn better_when_lower(mut self) -> Line {
+        self.is_better_when_lower = true;
+        self
+    }
+
+    /// Smaller changes than this are noise, whatever the spread: for values that are small differences.
+    #[must_use]
+    pub fn noise(mut self, noise: f64) -> Line {
+        self.noise = noise;
+        self
+    }
+
+    pub fn name(&self) -> &str {
+        &self.id
+    }
+
+    pub fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    pub fn least_change(&self) -> f64 {
+        self.noise
+    }
+
+    pub fn is_better_when_lower(&self) -> bool {
+        self.is_better_when_lower
+    }
+
+    pub fn limit_text(&self) -> Option<String> {
+        self.limit.map(Limit::text)
+    }
+
+    pub fn holds(&self) -> bool {
+        self.holds
+    }
+}
+
+/// The part of a text before its baseline, with only letters, digits and hyphens.
+fn slug(what: &str) -> String {
+    let what = what.split(';').next().unwrap_or(what).to_lowercase();
+    let words = what.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
 }
 
 const HEADER: &str = "| Measurement | Trunkline | Baseline | Ratio | Limit | Verdict |\n|---|---|---|---|---|---|\n";
@@ -94,25 +221,68 @@ const HEADER: &str = "| Measurement | Trunkline | Baseline | Ratio | Limit | Ver
 pub struct Report(Vec<Line>);
 
 impl Report {
-    pub fn add(&mut self, lines: Vec<Line>) {
-        self.0.extend(lines);
+    /// Adds the rows of a measurement, whose name precedes their ids.
+    pub fn add(&mut self, measurement: &str, lines: Vec<Line>) {
+        self.0.extend(lines.into_iter().map(|line| Line { id: format!("{measurement}.{}", line.id), ..line }));
+    }
+
+    pub fn lines(&self) -> &[Line] {
+        &self.0
     }
 
     pub fn holds(&self) -> bool {
         self.0.iter().all(|line| line.holds)
     }
 
+    /// An id that two rows have.
+    pub fn repeated_id(&self) -> Option<&str> {
+        let mut ids: Vec<&str> = self.0.iter().map(Line::name).collect();
+        ids.sort_unstable();
+        ids.windows(2).find_map(|pair| (pair[0] == pair[1]).then_some(pair[0]))
+    }
+
     pub fn table(&self) -> String {
         let mut table = HEADER.to_owned();
-        for Line { what, ours, yardstick, ratio, limit, holds } in &self.0 {
-            let verdict = match (limit.as_str(), holds) {
-                ("none", _) => "",
-                (_, true) => "met",
-                (_, false) => "**missed**",
+        for line in &self.0 {
+            let Line { what, ours, yardstick, ratio, holds, .. } = line;
+            let (limit, verdict) = match line.limit_text() {
+                None => ("none".to_owned(), ""),
+                Some(limit) => (limit, if *holds { "met" } else { "**missed**" }),
             };
             // Writing to a String cannot fail.
             let _ = writeln!(table, "| {what} | {ours} | {yardstick} | {ratio} | {limit} | {verdict} |");
         }
         table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_without_an_id_is_named_by_its_text_up_to_the_baseline() {
+        let line = Line::beside("Debits, 32 clients, SQLite; baseline: pgbench", vec![2.0], vec![1.0], None);
+        assert_eq!(line.name(), "debits-32-clients-sqlite");
+    }
+
+    #[test]
+    fn a_measurement_names_its_rows_and_a_repeated_id_is_found() {
+        let line = |id: &str| Line::beside("Requests", vec![2.0], vec![1.0], None).id(id);
+        let mut report = Report::default();
+        report.add("requests", vec![line("me"), line("gzip")]);
+        report.add("numbers", vec![line("me")]);
+        assert_eq!(report.lines().first().map(Line::name), Some("requests.me"));
+        assert_eq!(report.repeated_id(), None);
+        report.add("requests", vec![line("gzip")]);
+        assert_eq!(report.repeated_id(), Some("requests.gzip"));
+    }
+
+    #[test]
+    fn a_limit_is_on_the_median_ratio_where_there_is_a_baseline() {
+        let line = |limit| Line::beside("Rate", vec![1.0, 4.0, 3.0], vec![2.0, 2.0, 2.0], Some(limit));
+        assert!(line(Limit::AtLeast(1.5, "×")).holds());
+        assert!(!line(Limit::AtLeast(1.6, "×")).holds());
+        assert!(line(Limit::AtMost(1.5, "×")).holds());
     }
 }

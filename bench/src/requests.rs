@@ -48,20 +48,23 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
                 "`GET /v1/me` with an access token, 32 connections; baseline: bare axum echo of the same JSON",
                 ours.clone(),
                 echo,
-                Some(Limit::AtLeast(0.7, "×")),
-            ),
+                Some(Limit::AtLeast(0.75, "×")),
+            )
+            .id("me"),
             Line::beside(
                 "`GET /v1/me` of a client that accepts gzip and brotli; baseline: one that does not",
                 packed,
                 ours.clone(),
                 Some(Limit::AtLeast(0.95, "×")),
-            ),
+            )
+            .id("me-compressed"),
             Line::beside(
                 "`GET /v1/me`, the same; baseline: bare axum server that reads nothing and sends fixed JSON",
                 ours,
                 fixed,
                 None,
-            ),
+            )
+            .id("me-fixed"),
         ])
     })
 }

@@ -33,13 +33,16 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
                 dropped += drops;
             }
         }
-        Ok(vec![Line::alone(
-            "Requests dropped by 20 restarts (SIGTERM) under load",
-            dropped.to_string(),
-            format!("{answered} answered"),
-            dropped as f64,
-            Limit::AtMost(0.0, ""),
-        )])
+        Ok(vec![
+            Line::alone(
+                "Requests dropped by 20 restarts (SIGTERM) under load",
+                dropped.to_string(),
+                format!("{answered} answered"),
+                dropped as f64,
+                Limit::AtMost(0.0, ""),
+            )
+            .id("dropped"),
+        ])
     })
 }
 

@@ -97,28 +97,32 @@ fn lines(before: &[f64], during: &[f64], memory: [f64; 2], refused_after: Durati
     let [memory_before, peak] = memory;
     let refused = refused_after.as_secs_f64();
     vec![
-        latency,
+        latency.noise(5.0).id("me-p99"),
         Line::alone(
             "Memory at most, with slow clients and bodies of 1 GiB",
             format!("{peak:.1} MiB"),
             format!("{memory_before:.1} MiB before"),
             peak,
             Limit::AtMost(300.0, " MiB"),
-        ),
+        )
+        .id("memory"),
         Line::alone(
             "Time to 413 for a body of 1 GiB, announced or chunked",
             format!("{refused:.3} s"),
             String::new(),
             refused,
             Limit::AtMost(1.0, " s"),
-        ),
+        )
+        .noise(0.2)
+        .id("refused"),
         Line::alone(
             "Slow clients still connected after 60 s",
             left.to_string(),
             "13,224 tried".to_owned(),
             left as f64,
             Limit::AtMost(0.0, ""),
-        ),
+        )
+        .id("left"),
     ]
 }
 

@@ -82,21 +82,25 @@ async fn run(work: &Path) -> Outcome<Vec<Line>> {
             format!("{opened} streams, {} events", ACCOUNTS * ROUNDS),
             faults as f64,
             Limit::AtMost(0.0, ""),
-        ),
+        )
+        .id("faults"),
         Line::alone(
             "`GET /v1/me` p99 meanwhile; before: without streams",
             format!("{busy:.2} ms"),
             format!("{quiet:.2} ms"),
             busy / quiet,
             Limit::AtMost(5.0, "×"),
-        ),
+        )
+        .noise(1.0)
+        .id("me-p99"),
         Line::alone(
             "Memory that 1,000 streams add",
             format!("{memory:.0} MiB"),
             format!("{before:.0} MiB"),
             memory,
             Limit::AtMost(100.0, " MiB"),
-        ),
+        )
+        .id("memory"),
     ])
 }
 

@@ -21,6 +21,7 @@ const KNOWN: &str = "known@prospect.example";
 
 /// A request whose timing must not reveal whether the email has an account.
 struct Question {
+    id: &'static str,
     what: &'static str,
     path: &'static str,
     body: fn(&str) -> Value,
@@ -28,11 +29,13 @@ struct Question {
 
 const QUESTIONS: [Question; 3] = [
     Question {
+        id: "signup",
         what: "`POST /v1/signup` with a known email; baseline: an unknown one",
         path: "/v1/signup",
         body: |email| json!({"email": email, "company": "Prospect BV", "expected_volume": "10000"}),
     },
     Question {
+        id: "beta-signup",
         what: "`POST /v1/beta/signup` with a known email; baseline: an unknown one",
         path: "/v1/beta/signup",
         body: |email| {
@@ -43,6 +46,7 @@ const QUESTIONS: [Question; 3] = [
         },
     },
     Question {
+        id: "forgot-password",
         what: "`POST /v1/auth/forgot-password` with a known email; baseline: an unknown one",
         path: "/v1/auth/forgot-password",
         body: |email| json!({"email": email}),
@@ -82,7 +86,7 @@ async fn compare(client: &mut Client, question: &Question) -> Outcome<Line> {
     let limit = Limit::AtMost(MAX_DIFFERENCE_MS, " ms apart");
     let mut line = Line::alone(question.what, known.text(2, " ms"), unknown.text(2, " ms"), apart, limit);
     line.ratio = format!("{apart:.2} ms apart");
-    Ok(line)
+    Ok(line.noise(MAX_DIFFERENCE_MS).id(question.id))
 }
 
 /// Response time in milliseconds; the status must be 202 in both cases.

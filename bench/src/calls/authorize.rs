@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::fixture::Fixture;
-use crate::http::{Client, post};
+use crate::http::{Client, Response, post};
 use crate::report::{Limit, Line};
 use crate::requests::{CONNECTIONS, ROUND};
 use crate::service::Process;
 use crate::{Outcome, ROUNDS};
 
-pub async fn measure(fixture: &Fixture, what: &'static str) -> Outcome<Line> {
+pub async fn measure(fixture: &Fixture, what: &'static str, limit: Limit) -> Outcome<Line> {
     let mut bare = Process::start(&std::env::current_exe()?, &["echo", "{}"], |_| {})?;
     let echo_address = bare.address_after("Echo")?;
     let authorization = fixture.service.switch_authorization()?;
@@ -25,7 +25,24 @@ pub async fn measure(fixture: &Fixture, what: &'static str) -> Outcome<Line> {
         ours.push(rate(fixture.service.ops, "/switch/authorize", &authorization, &sources, round).await?);
         echo.push(rate(echo_address, "/echo", &authorization, &sources, round).await?);
     }
-    Ok(Line::beside(what, ours.split_off(1), echo.split_off(1), Some(Limit::AtLeast(0.3, "×"))))
+    Ok(Line::beside(what, ours.split_off(1), echo.split_off(1), Some(limit)))
+}
+
+/// What the edge asks about a call.
+pub fn call(call_id: &str, source: &str) -> Value {
+    json!({
+        "edge_id": "edge-1", "call_id": call_id, "from_tag": "t", "source_ip": source, "calling": "+31201111111",
+        "called": "+31201234567",
+    })
+}
+
+/// The call must be allowed; an echo decides nothing.
+pub fn check(response: &Response) -> Outcome<()> {
+    let decision: Value = serde_json::from_slice(&response.body)?;
+    match response.status == 200 && decision.get("decision").is_none_or(|decision| decision == "allow") {
+        true => Ok(()),
+        false => Err(format!("{}: {decision}", response.status).into()),
+    }
 }
 
 /// Responses per second; every request is for a different call.
@@ -39,15 +56,8 @@ async fn rate(address: SocketAddr, path: &str, header: &str, sources: &[String],
         tasks.spawn(async move {
             let mut responses = 0_u32;
             while started.elapsed() < ROUND {
-                let call = json!({
-                    "edge_id": "edge-1", "call_id": format!("{round}-{connection}-{responses}"), "from_tag": "t",
-                    "source_ip": source, "calling": "+31201111111", "called": "+31201234567",
-                });
-                let response = client.send(&post(&path, &header, &call)).await?;
-                let decision: Value = serde_json::from_slice(&response.body)?;
-                if response.status != 200 || decision.get("decision").is_some_and(|decision| decision != "allow") {
-                    return Err(format!("{}: {decision}", response.status).into());
-                }
+                let call = call(&format!("{round}-{connection}-{responses}"), &source);
+                check(&client.send(&post(&path, &header, &call)).await?)?;
                 responses += 1;
             }
             Outcome::Ok(responses)

@@ -24,13 +24,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>> {
     let mut lines = Vec::new();
-    for (fixture, engine) in [(sqlite, "SQLite"), (postgres, "PostgreSQL")] {
-        lines.extend(run(fixture, engine).await?);
+    for fixture in [sqlite, postgres] {
+        lines.extend(run(fixture).await?);
     }
     Ok(lines)
 }
 
-async fn run(fixture: &Fixture, engine: &str) -> Outcome<Vec<Line>> {
+async fn run(fixture: &Fixture) -> Outcome<Vec<Line>> {
+    let (engine, id) = (fixture.store.engine(), fixture.store.id());
     let receiver = Receiver::start().await?;
     subscribe(fixture, &receiver.url).await?;
     // Calls must start after the rate deck came into force.
@@ -52,14 +53,17 @@ async fn run(fixture: &Fixture, engine: &str) -> Outcome<Vec<Line>> {
             format!("{} deliveries of {per_delivery} calls on average", received.deliveries),
             (missing + repeated) as f64,
             Limit::AtMost(0.0, ""),
-        ),
+        )
+        .id(format!("faults-{id}")),
         Line::alone(
             format!("From the last of these calls to its delivery, {engine}"),
             format!("{late:.1} s"),
             String::new(),
             late,
             Limit::AtMost(10.0, " s"),
-        ),
+        )
+        .noise(3.0)
+        .id(format!("delay-{id}")),
     ])
 }
 
@@ -78,11 +82,11 @@ async fn subscribe(fixture: &Fixture, url: &str) -> Outcome<()> {
 async fn import(fixture: &Fixture) -> Outcome<usize> {
     let authorization = fixture.service.switch_authorization()?;
     let mut client = Client::connect(fixture.service.ops).await?;
-    let (mut ticks, mut next) = (interval(Duration::from_secs(1)), 0);
+    let (trunks, mut ticks, mut next) = (fixture.trunks(), interval(Duration::from_secs(1)), 0);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     for _ in 0..SECONDS {
         ticks.tick().await;
-        let response = client.send(&post_cdrs(&authorization, &ndjson(&fixture.customers, &mut next)?)).await?;
+        let response = client.send(&post_cdrs(&authorization, &ndjson(&trunks, &mut next)?)).await?;
         let result: Value = serde_json::from_slice(&response.body)?;
         if result["accepted"] != BATCH {
             return Err(format!("{}: {result}", response.status).into());

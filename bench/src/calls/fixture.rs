@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 use values::{AccountId, Currency, Money, UpstreamId};
 
+use super::fill::Period;
 use super::store::Store;
 use crate::Outcome;
 use crate::customers;
@@ -47,11 +48,6 @@ pub struct Fixture {
 
 impl Fixture {
     pub async fn prepare(work: &Path, store: Store) -> Outcome<Fixture> {
-        Fixture::prepare_with(work, store, &[]).await
-    }
-
-    /// The same with settings of the service.
-    pub async fn prepare_with(work: &Path, store: Store, settings: &[(&'static str, &str)]) -> Outcome<Fixture> {
         let url = &store.url();
         let accounts = customers::create(url, CUSTOMERS).await?;
         let options: DbOptions = url.parse()?;
@@ -67,7 +63,7 @@ impl Fixture {
         }
         drop(db);
         import_deck(work, url, upstream)?;
-        let service = Service::start_with(work, url, settings).await?;
+        let service = Service::start_on(work, url).await?;
         bootstrap(service.public).await?;
         let mut customers = Vec::new();
         for (number, customer) in accounts.into_iter().enumerate() {
@@ -87,6 +83,25 @@ impl Fixture {
     /// One of the customers for every number.
     pub fn customer(&self, number: usize) -> &Customer {
         &self.customers[number % self.customers.len()]
+    }
+
+    pub fn trunks(&self) -> Vec<Uuid> {
+        self.customers.iter().map(|customer| customer.trunk).collect()
+    }
+
+    /// With this many generated CDRs of the first customer, of the second and so on.
+    pub async fn prepare_filled(
+        work: &Path,
+        store: Store,
+        settings: &[(&'static str, &str)],
+        period: Period,
+        calls: &[i64],
+    ) -> Outcome<Fixture> {
+        let Fixture { store, service, customers } = Fixture::prepare(work, store).await?;
+        service.terminate().await?;
+        store.fill(&customers, period, calls).await?;
+        let service = Service::start_with(work, &store.url(), settings).await?;
+        Ok(Fixture { store, service, customers })
     }
 
     /// A new access token of a customer.

@@ -1,4 +1,4 @@
-//! Reading CDRs among one million and ten million: pages, summaries and exports.
+//! Reading CDRs among ten million: pages, summaries and exports.
 
 use db::Clock;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use values::{Date, Rfc3339, Time};
 
-use super::fill::Period;
 use super::fixture::{Customer, Fixture, request};
+use super::grouped;
 use super::store::Store;
 use crate::http::{Client, get};
 use crate::postgres::Database;
@@ -18,10 +18,12 @@ use crate::requests::rate;
 use crate::service::{ADMIN, sign_in};
 use crate::{Outcome, ROUNDS};
 
-const FEW: i64 = 1_000_000;
-const MANY: i64 = 10_000_000;
-/// Sequential requests per latency measurement.
-const REQUESTS: usize = 200;
+/// The customer whose CDRs are exported, and how many it has.
+const EXPORTER: usize = 1;
+pub const EXPORTED: i64 = 1_000_000;
+const EXPORT_ROUNDS: usize = 3;
+/// Sequential requests of a round.
+const REQUESTS: usize = 40;
 const MAX_MILLIS: f64 = 5.0;
 /// Of a report of the team.
 const MAX_REPORT_MILLIS: f64 = 20.0;
@@ -29,8 +31,9 @@ const MAX_REPORT_MILLIS: f64 = 20.0;
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const DAY_MILLIS: i64 = 86_400_000;
 
-/// A read that must cost the same however many CDRs there are.
+/// A read of rollups, which must be fast however many CDRs there are.
 struct Read {
+    id: &'static str,
     what: &'static str,
     path: fn() -> String,
     is_team: bool,
@@ -38,26 +41,26 @@ struct Read {
 }
 
 impl Read {
-    const fn of_customer(what: &'static str, path: fn() -> String) -> Read {
-        Read { what, path, is_team: false, max_millis: MAX_MILLIS }
+    const fn of_customer(id: &'static str, what: &'static str, path: fn() -> String) -> Read {
+        Read { id, what, path, is_team: false, max_millis: MAX_MILLIS }
     }
 
-    const fn of_team(what: &'static str, path: fn() -> String) -> Read {
-        Read { what, path, is_team: true, max_millis: MAX_MILLIS }
+    const fn of_team(id: &'static str, what: &'static str, path: fn() -> String) -> Read {
+        Read { id, what, path, is_team: true, max_millis: MAX_MILLIS }
     }
 }
 
 #[rustfmt::skip]
 const READS: [Read; 9] = [
-    Read::of_customer("CDR summary of a day", summary_path),
-    Read::of_customer("ASR and ACD of 30 days", || "/v1/asr-acd?period=30d".into()),
-    Read::of_customer("Usage of 30 days by destination", || "/v1/usage?group_by=destination".into()),
-    Read::of_customer("Usage of 30 days of Amsterdam by destination", || "/v1/usage?group_by=destination&time_zone=Europe/Amsterdam".into()),
-    Read::of_customer("Usage of 24 hours by destination", || "/v1/usage?interval=hour&group_by=destination".into()),
-    Read::of_team("Traffic of 30 days", || "/v1/admin/traffic".into()),
-    Read::of_team("Traffic of 30 days by destination", || "/v1/admin/traffic?group_by=destination".into()),
-    Read { max_millis: MAX_REPORT_MILLIS, ..Read::of_team("Margin of 30 days by customer", || "/v1/admin/reports/margin?by=customer".into()) },
-    Read { max_millis: MAX_REPORT_MILLIS, ..Read::of_team("Margin of 30 days by destination", || "/v1/admin/reports/margin?by=destination".into()) },
+    Read::of_customer("summary", "CDR summary of a day", summary_path),
+    Read::of_customer("asr-acd", "ASR and ACD of 30 days", || "/v1/asr-acd?period=30d".into()),
+    Read::of_customer("usage", "Usage of 30 days by destination", || "/v1/usage?group_by=destination".into()),
+    Read::of_customer("usage-amsterdam", "Usage of 30 days of Amsterdam by destination", || "/v1/usage?group_by=destination&time_zone=Europe/Amsterdam".into()),
+    Read::of_customer("usage-hours", "Usage of 24 hours by destination", || "/v1/usage?interval=hour&group_by=destination".into()),
+    Read::of_team("traffic", "Traffic of 30 days", || "/v1/admin/traffic".into()),
+    Read::of_team("traffic-destinations", "Traffic of 30 days by destination", || "/v1/admin/traffic?group_by=destination".into()),
+    Read { max_millis: MAX_REPORT_MILLIS, ..Read::of_team("margin-customers", "Margin of 30 days by customer", || "/v1/admin/reports/margin?by=customer".into()) },
+    Read { max_millis: MAX_REPORT_MILLIS, ..Read::of_team("margin-destinations", "Margin of 30 days by destination", || "/v1/admin/reports/margin?by=destination".into()) },
 ];
 
 fn summary_path() -> String {
@@ -65,47 +68,51 @@ fn summary_path() -> String {
     format!("/v1/cdrs/summary?date={yesterday}")
 }
 
-/// Measures both engines; the exports of both are compared with the same COPY.
-pub async fn measure(sqlite: &Fixture, postgres: &Fixture, work: &Path) -> Outcome<Vec<Line>> {
+/// Measures both engines, whose first customer has `cdrs` CDRs and the second [`EXPORTED`]; the exports of both are
+/// compared with the same COPY.
+pub async fn measure(sqlite: &Fixture, postgres: &Fixture, cdrs: i64, work: &Path) -> Outcome<Vec<Line>> {
     let Store::Postgres(server) = &postgres.store else { return Err("PostgreSQL is needed".into()) };
-    for fixture in [sqlite, postgres] {
-        fixture.store.fill(fixture.first_customer().await?.0, Period::LAST_MONTH, 1, FEW).await?;
-    }
     let mut exports = [Vec::new(), Vec::new(), Vec::new()];
-    for _ in 0..ROUNDS {
+    for _ in 0..EXPORT_ROUNDS {
         exports[0].push(export(sqlite).await?);
         exports[1].push(export(postgres).await?);
-        exports[2].push(copy(server, postgres.first_customer().await?.0, work)?);
+        exports[2].push(copy(server, postgres.customer(EXPORTER), work)?);
     }
     let [exports_sqlite, exports_postgres, copies] = exports;
     let half = Some(Limit::AtLeast(0.5, "×"));
-    let mut lines = rows(sqlite, "SQLite").await?;
+    let mut lines = rows(sqlite, cdrs, Limit::AtLeast(0.7, "×")).await?;
     let what = "CDR export of 1,000,000 as CSV, SQLite; baseline: PostgreSQL COPY in the same order";
-    lines.push(Line::beside(what, exports_sqlite, copies.clone(), half));
-    lines.extend(rows(postgres, "PostgreSQL").await?);
+    lines.push(Line::beside(what, exports_sqlite, copies.clone(), half).id("export-sqlite"));
+    lines.extend(rows(postgres, cdrs, Limit::AtLeast(0.6, "×")).await?);
     let what = "CDR export of 1,000,000 as CSV, PostgreSQL; baseline: its COPY in the same order";
-    lines.push(Line::beside(what, exports_postgres, copies, half));
+    lines.push(Line::beside(what, exports_postgres, copies, half).id("export-postgres"));
     Ok(lines)
 }
 
-/// Pages and other reads among the million CDRs present, then among ten million.
-async fn rows(fixture: &Fixture, engine: &str) -> Outcome<Vec<Line>> {
-    let page = |calls: &str| format!("Page of 50 among {calls} CDRs, {engine}; baseline: bare statement");
-    let few = latencies(fixture).await?;
-    let mut lines = vec![pages(fixture, page("1,000,000")).await?];
-    fixture.store.fill(fixture.first_customer().await?.0, Period::LAST_MONTH, FEW + 1, MANY - FEW).await?;
-    let many = latencies(fixture).await?;
-    lines.push(pages(fixture, page("10,000,000")).await?);
-    for (Read { what, max_millis, .. }, (few, many)) in READS.iter().zip(few.into_iter().zip(many)) {
-        let what = format!("{what} among 10,000,000 CDRs, {engine}; baseline: among 1,000,000");
-        let limit = Limit::AtMost(*max_millis, " ms");
-        lines.push(Line::alone(what, many.text(2, " ms"), few.text(2, " ms"), many.median, limit));
+/// Pages and other reads.
+async fn rows(fixture: &Fixture, cdrs: i64, pages_limit: Limit) -> Outcome<Vec<Line>> {
+    let (engine, among) = (fixture.store.engine(), grouped(cdrs));
+    // Other sizes are other rows.
+    let id = |name: &str| format!("{name}-{}-{}", cdrs / 1_000_000, fixture.store.id());
+    let what = format!("Page of 50 among {among} CDRs, {engine}; baseline: bare statement");
+    let mut lines = vec![pages(fixture, what, pages_limit).await?.id(id("page"))];
+    for read in READS {
+        let token = if read.is_team {
+            sign_in(fixture.service.public, ADMIN).await?
+        } else {
+            fixture.first_customer().await?.1
+        };
+        let millis = latency(fixture, &(read.path)(), &token).await?;
+        let what = format!("{} among {among} CDRs, {engine}", read.what);
+        let limit = Limit::AtMost(read.max_millis, " ms");
+        let line = Line::alone(what, millis.text(2, " ms"), String::new(), millis.median, limit);
+        lines.push(line.spread(millis).id(id(read.id)));
     }
     Ok(lines)
 }
 
 /// Pages per second over HTTP, compared with the same rows directly from the database.
-async fn pages(fixture: &Fixture, what: String) -> Outcome<Line> {
+async fn pages(fixture: &Fixture, what: String, limit: Limit) -> Outcome<Line> {
     let (customer, token) = fixture.first_customer().await?;
     let request = get("/v1/cdrs?limit=50", Some(&token));
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
@@ -113,37 +120,31 @@ async fn pages(fixture: &Fixture, what: String) -> Outcome<Line> {
         ours.push(rate(fixture.service.public, &request).await?);
         bare.push(fixture.store.pages(customer).await?);
     }
-    Ok(Line::beside(what, ours.split_off(1), bare.split_off(1), Some(Limit::AtLeast(0.7, "×"))))
+    Ok(Line::beside(what, ours.split_off(1), bare.split_off(1), Some(limit)))
 }
 
-async fn latencies(fixture: &Fixture) -> Outcome<Vec<Spread>> {
-    let mut latencies = Vec::new();
-    for Read { path, is_team, .. } in READS {
-        let token =
-            if is_team { sign_in(fixture.service.public, ADMIN).await? } else { fixture.first_customer().await?.1 };
-        latencies.push(latency(fixture, &path(), &token).await?);
-    }
-    Ok(latencies)
-}
-
-/// Response times in milliseconds.
+/// The median response time of each round in milliseconds.
 async fn latency(fixture: &Fixture, path: &str, token: &str) -> Outcome<Spread> {
     let request = get(path, Some(token));
     let mut client = Client::connect(fixture.service.public).await?;
-    let mut times = Vec::new();
+    let mut medians = Vec::new();
     let first: Value = serde_json::from_slice(&client.send(&request).await?.body)?;
     if is_empty(&first) {
         return Err(format!("{path} has no data: {first}").into());
     }
-    for _ in 0..REQUESTS {
-        let started = Instant::now();
-        let response = client.send(&request).await?;
-        times.push(started.elapsed().as_secs_f64() * 1000.0);
-        if response.status != 200 {
-            return Err(format!("{path}: {}", String::from_utf8_lossy(&response.body)).into());
+    for _ in 0..ROUNDS {
+        let mut times = Vec::new();
+        for _ in 0..REQUESTS {
+            let started = Instant::now();
+            let response = client.send(&request).await?;
+            times.push(started.elapsed().as_secs_f64() * 1000.0);
+            if response.status != 200 {
+                return Err(format!("{path}: {}", String::from_utf8_lossy(&response.body)).into());
+            }
         }
+        medians.push(Spread::of(times).median);
     }
-    Ok(Spread::of(times))
+    Ok(Spread::of(medians))
 }
 
 /// Whether a report has no calls, so that reading it says nothing.
@@ -154,7 +155,7 @@ fn is_empty(report: &Value) -> bool {
 
 /// Rows per second of an export, from the request until it is ready.
 async fn export(fixture: &Fixture) -> Outcome<f64> {
-    let (_, token) = fixture.first_customer().await?;
+    let token = fixture.sign_in(EXPORTER).await?;
     let now = Clock::system().now().millis();
     let range =
         json!({"from": Rfc3339(Time::from_millis(now - 40 * DAY_MILLIS)), "to": Rfc3339(Time::from_millis(now))});

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
 
-use super::fill::{self, Period};
+use super::fill::{self, Period, Share};
 use super::fixture::Customer;
 use crate::Outcome;
 use crate::postgres::Database;
@@ -34,11 +34,44 @@ impl Store {
         }
     }
 
-    /// Generates CDRs of a customer, numbered from `first`, and their rollups.
-    pub async fn fill(&self, customer: &Customer, period: Period, first: i64, calls: i64) -> Outcome<()> {
+    /// The name of the engine.
+    pub fn engine(&self) -> &'static str {
         match self {
-            Store::Sqlite(file) => fill::sqlite(&connect(file)?, customer, period, first, calls),
-            Store::Postgres(server) => fill::postgres(server, customer, period, first, calls).await,
+            Store::Sqlite(_) => "SQLite",
+            Store::Postgres(_) => "PostgreSQL",
+        }
+    }
+
+    /// What ends the id of a row about it.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Store::Sqlite(_) => "sqlite",
+            Store::Postgres(_) => "postgres",
+        }
+    }
+
+    /// Generates this many CDRs of the first customer, of the second and so on, and their rollups. Nothing else may use
+    /// the database.
+    pub async fn fill(&self, customers: &[Customer], period: Period, calls: &[i64]) -> Outcome<()> {
+        let shares = Share::of(customers, calls);
+        match self {
+            Store::Sqlite(file) => {
+                let file = file.clone();
+                tokio::task::spawn_blocking(move || fill::sqlite(&connect(&file)?, period, &shares)).await?
+            }
+            Store::Postgres(server) => fill::postgres(server, period, &shares).await,
+        }
+    }
+
+    /// Writes to the tables what is only in the log.
+    pub async fn checkpoint(&self) -> Outcome<()> {
+        match self {
+            Store::Sqlite(file) => {
+                let file = file.clone();
+                let checkpoint = move || Outcome::Ok(connect(&file)?.execute_batch("PRAGMA wal_checkpoint(PASSIVE)")?);
+                tokio::task::spawn_blocking(checkpoint).await?
+            }
+            Store::Postgres(server) => server.run("CHECKPOINT").await,
         }
     }
 

@@ -1,22 +1,24 @@
 //! Audited writes of 64 clients: each changes a trunk of its own, and all add to one audit chain. None may be refused.
+//! And those of a few during checkpoints.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::task::JoinSet;
 
+use super::checkpoints;
 use super::fixture::{Fixture, request, send_json};
 use crate::http::Client;
 use crate::report::Line;
 use crate::{Outcome, ROUNDS};
 
 const CLIENTS: usize = 64;
-const ROUND: Duration = Duration::from_secs(5);
+const ROUND: Duration = Duration::from_secs(3);
 
 /// A client's trunk, and the access token of its customer.
-struct Writer {
-    path: String,
-    token: String,
+pub struct Writer {
+    pub path: String,
+    pub token: String,
 }
 
 pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>> {
@@ -27,7 +29,11 @@ pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>>
         yardstick.push(rate(sqlite, &in_sqlite).await?);
     }
     let what = "Audited writes, 64 clients, PostgreSQL; baseline: the same on SQLite";
-    Ok(vec![Line::beside(what, ours, yardstick, None)])
+    Ok(vec![
+        Line::beside(what, ours, yardstick, None).id("postgres"),
+        checkpoints::measure(sqlite, &in_sqlite).await?,
+        checkpoints::measure(postgres, &in_postgres).await?,
+    ])
 }
 
 async fn writers(fixture: &Fixture) -> Outcome<Vec<Writer>> {

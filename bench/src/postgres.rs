@@ -24,6 +24,8 @@ impl Database {
         let (base, _) = given.rsplit_once('/').ok_or("the server's URL has no database")?;
         let (url, maintenance_url) = (format!("{base}/{name}?sslmode=disable"), format!("{given}?sslmode=disable"));
         let database = Database { url, maintenance_url, name };
+        // A measurement that failed may have left it behind.
+        run(&database.maintenance_url, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", database.name)).await?;
         run(&database.maintenance_url, &format!("CREATE DATABASE {}", database.name)).await?;
         Ok(database)
     }

@@ -29,6 +29,10 @@ impl Spread {
         Spread::of(ours.iter().zip(yardstick).map(|(ours, yardstick)| ours / yardstick).collect())
     }
 
+    fn is_finite(self) -> bool {
+        [self.median, self.min, self.max].into_iter().all(f64::is_finite)
+    }
+
     pub fn width(self) -> f64 {
         self.max - self.min
     }
@@ -241,6 +245,13 @@ impl Report {
         ids.windows(2).find_map(|pair| (pair[0] == pair[1]).then_some(pair[0]))
     }
 
+    /// The id of a row that was measured in vain.
+    pub fn without_number(&self) -> Option<&str> {
+        let is_finite =
+            |Figures { ours, beside }: &Figures| ours.is_finite() && beside.is_none_or(|(_, ratio)| ratio.is_finite());
+        self.0.iter().find(|line| !is_finite(&line.figures)).map(Line::name)
+    }
+
     pub fn table(&self) -> String {
         let mut table = HEADER.to_owned();
         for line in &self.0 {
@@ -276,6 +287,16 @@ mod tests {
         assert_eq!(report.repeated_id(), None);
         report.add("requests", vec![line("gzip")]);
         assert_eq!(report.repeated_id(), Some("requests.gzip"));
+    }
+
+    #[test]
+    fn a_row_without_a_number_is_found() {
+        let line = |ours: Vec<f64>, yardstick| Line::beside("Rate", ours, yardstick, None).id("rate");
+        let mut report = Report::default();
+        report.add("whole", vec![line(vec![1.0], vec![2.0])]);
+        assert_eq!(report.without_number(), None);
+        report.add("nothing", vec![line(vec![1.0], vec![0.0])]);
+        assert_eq!(report.without_number(), Some("nothing.rate"));
     }
 
     #[test]

@@ -78,7 +78,8 @@ pub fn measure(arguments: &[String]) -> Outcome<()> {
         calls::set_cdrs(calls)?;
     }
     let work = work_folder()?;
-    let kept = std::fs::read_to_string(HISTORY).unwrap_or_default();
+    // A torn line may end within a character.
+    let kept = String::from_utf8_lossy(&std::fs::read(HISTORY).unwrap_or_default()).into_owned();
     let history = History::parse(&kept);
     for warning in &history.warnings {
         eprintln!("{HISTORY}: {warning}");
@@ -108,11 +109,12 @@ pub fn measure(arguments: &[String]) -> Outcome<()> {
         None => println!("{HISTORY} has no run on a machine like this one."),
     }
     faults.extend(report.repeated_id().map(|id| format!("two rows have the id {id}")));
+    faults.extend(report.without_number().map(|id| format!("{id} is no number")));
     if options.is_whole() && faults.is_empty() {
         std::fs::write(PAGE, page(&setting, &report, &durations))?;
         keep(&options, &kept, run_of(setting, &report, &durations), comparison.as_ref())?;
     }
-    if comparison.is_some_and(|comparison| comparison.has_loss()) {
+    if comparison.is_some_and(|comparison| comparison.has_loss()) && !options.keep {
         faults.push(format!("something was lost since the last run; `bench/run --keep` accepts it in {HISTORY}"));
     }
     if !report.holds() {

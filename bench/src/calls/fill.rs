@@ -122,7 +122,10 @@ pub fn sqlite(connection: &Connection, period: Period, shares: &[Share]) -> Outc
     for (_, text) in &indexes {
         connection.execute_batch(text)?;
     }
-    connection.execute_batch("COMMIT; ANALYZE; PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE)")?;
+    // A checkpoint of the temporary table's database would fail.
+    connection.execute_batch(
+        "COMMIT; PRAGMA analysis_limit = 1000; ANALYZE; PRAGMA journal_mode = WAL; PRAGMA main.wal_checkpoint(TRUNCATE)",
+    )?;
     Ok(())
 }
 

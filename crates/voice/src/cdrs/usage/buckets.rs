@@ -98,6 +98,11 @@ impl Part {
         (start..end).step_by(step(self.step)).flat_map(move |run| (run..run + width).step_by(step(span)))
     }
 
+    /// Whether no two slots have the same number.
+    pub fn has_one_slot_per_point(&self) -> bool {
+        self.span == self.length
+    }
+
     /// The points for which the slots with this number count.
     pub fn counts(&self, number: i64) -> impl Iterator<Item = (Time, Sign)> {
         let (own, before) = self.signs;

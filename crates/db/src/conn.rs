@@ -274,6 +274,26 @@ impl Conn {
         self.record_outcome(outcome)
     }
 
+    /// Inserts a row for each of these lists of parameters, which must be of different rows; on PostgreSQL by one
+    /// statement. Returns what each returns, in their order: the conflict must be resolved by an update.
+    pub async fn insert_each<T: FromRow + Send>(
+        &mut self,
+        sql: &'static str,
+        lists: &[Vec<Value<'_>>],
+    ) -> Result<Vec<T>> {
+        self.check_allowed(sql)?;
+        let outcome: Result<Vec<T>> = match &mut self.engine {
+            Engine::Sqlite(connection) => {
+                lists.iter().filter_map(|params| sqlite::first(connection, sql, params).transpose()).collect()
+            }
+            Engine::Postgres(session) => boxed(session.insert_each(sql, lists))
+                .await
+                .and_then(|rows| rows.iter().map(|row| T::from_row(&Row::Postgres(row))).collect()),
+            Engine::Gone => Err(DbError::Aborted),
+        };
+        self.record_outcome(outcome)
+    }
+
     async fn run(
         &mut self,
         sql: &'static str,

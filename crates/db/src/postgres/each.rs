@@ -46,6 +46,26 @@ impl Session {
         Ok(answers)
     }
 
+    /// What an INSERT returns for each of these lists of parameters, in their order.
+    pub(crate) async fn insert_each(
+        &mut self,
+        sql: &str,
+        lists: &[Vec<Value<'_>>],
+    ) -> Result<Vec<tokio_postgres::Row>> {
+        let outcome = timeout(self.deadline, self.send_inserts(sql, lists)).await;
+        self.answered(outcome)
+    }
+
+    async fn send_inserts(&mut self, sql: &str, lists: &[Vec<Value<'_>>]) -> Result<Vec<tokio_postgres::Row>> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        let lists: Vec<&[Value<'_>]> = lists.iter().map(Vec::as_slice).collect();
+        let Some(first) = lists.first() else { return Ok(Vec::new()) };
+        let text = insert_text(sql, first.len()).ok_or_else(|| DbError::other("not a plain INSERT"))?;
+        let statement = client.prepare_typed_cached(&text, &types(first)).await?;
+        let query = client.query_raw(&statement, columns(&lists));
+        Ok(after_begin(&mut self.transaction, client, query).await?.try_collect().await?)
+    }
+
     /// Runs statements in this order, inserts of the same text that follow each other as one. Returns the number of rows
     /// of all together.
     pub(crate) async fn run_many(&mut self, statements: &[Statement]) -> Result<u64> {
@@ -93,8 +113,8 @@ fn insert_text(sql: &str, parameters: usize) -> Option<String> {
     let (into, values) = sql.split_once("VALUES (").filter(|(into, _)| into.trim_start().starts_with("INSERT INTO"))?;
     let (values, conflict) = values.split_once(')')?;
     let (names, lists) = (names(parameters), lists(parameters));
-    // What follows the values may name parameters only if it is the same for all lists, so it must not.
-    let is_plain = !values.contains('(') && !conflict.contains('$') && !conflict.contains("RETURNING");
+    // What follows the values sees the row as `excluded`, but none of the parameters.
+    let is_plain = !values.contains('(') && !conflict.contains('$');
     is_plain.then(|| {
         let conflict = postgres_text(conflict);
         format!("{into}SELECT {} FROM unnest({lists}) AS list ({names}){conflict}", with_names(values))
@@ -162,6 +182,5 @@ mod tests {
         assert_eq!(insert_text("UPDATE t SET b = $2 WHERE a = $1", 2), None);
         assert_eq!(insert_text("INSERT INTO t (a) VALUES (lower($1))", 1), None);
         assert_eq!(insert_text("INSERT INTO t (a) VALUES ($1) ON CONFLICT (a) DO UPDATE SET b = $1", 1), None);
-        assert_eq!(insert_text("INSERT INTO t (a) VALUES ($1) RETURNING b", 1), None);
     }
 }

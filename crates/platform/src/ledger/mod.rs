@@ -37,7 +37,7 @@ pub use entry::Entry;
 pub use error::LedgerError;
 pub use hold::{
     Hold, HoldState, NewHold, capture, capture_together, expire, hold, purge_holds, release, renew, set_aside,
-    set_aside_statement,
+    set_aside_each, set_aside_statement,
 };
 pub use low_water::{BALANCE_CHANGED, BalanceChanged, enqueue_balance_check, lock_balance, set_low_water};
 pub use post::{Posted, TransactionId, credit, debit, debit_unguarded, set_minimum};

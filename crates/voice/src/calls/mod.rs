@@ -13,7 +13,9 @@
 //! neither avoids a charge nor hides a call. An end counts once because it deletes the live row.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: live calls and provisional CDRs by
-//! token; then account by account its days, trunks, zones, balance and rollups.
+//! token; then account by account its days, trunks, zones, balance and rollups. Authorization takes the days of all its
+//! accounts, then their trunks, zones and balances, each in the order of accounts: nobody has locked a later row of an
+//! account whose earlier ones it holds.
 
 mod alerts;
 mod authorize;

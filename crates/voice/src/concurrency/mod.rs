@@ -16,11 +16,11 @@ mod quotas;
 mod store;
 
 pub use capacity::capacity;
-pub use daily_spend::{DailySpend, reserve_statement};
+pub use daily_spend::{DailySpend, reserve_each};
 pub use peaks::{COUNT_PEAKS, CallSpan, count_peaks_job, queue_recount};
 pub use quotas::{ZoneQuota, admin_quotas, list_quotas, set_quotas};
 pub use store::{
-    ALL_ZONES, channels_in_use, count_foreign, enter_zone, enter_zone_statement, inbound_channels_in_use, leave_zone,
+    ALL_ZONES, Entering, Starting, channels_in_use, count_foreign, enter_zones, inbound_channels_in_use, leave_zone,
     occupy_channels, release_channels,
 };
 

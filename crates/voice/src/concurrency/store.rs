@@ -1,8 +1,8 @@
-//! Tables `trunk_load`, `foreign_load`, `zone_load` and `zone_hours`. The statement that counts a call also checks its limit.
+//! Tables `trunk_load`, `foreign_load`, `zone_load` and `zone_hours`. The transaction that counts a call also checks its limit.
 
 use super::{day_of, hour_of};
-use db::{Conn, DbError, Statement, insert, params, row, sql};
-use values::{AccountId, Time, TrunkId};
+use db::{Conn, DbError, insert, params, row, row_values, sql};
+use values::{AccountId, TrunkId};
 
 /// The name under which all zones are counted together. The account's peak is not the sum of its zones' peaks, which
 /// may be at different times.
@@ -14,20 +14,37 @@ pub const PEAK_HISTORY_HOURS: i64 = 31 * 24;
 /// More zones than any operator has.
 pub const MAX_ZONES: i64 = 1000;
 
-/// The statement that occupies channels for `calls` calls. It changes one row if all of them may begin, else none.
-pub fn occupy_channels(trunk: TrunkId, calls: i64, channel_cap: i64, cps_limit: i64, now: Time) -> Statement {
-    Statement::new(
-        sql!(
-            "INSERT INTO trunk_load (trunk_id, live, second, in_second)
-             SELECT $1, CAST($2 AS BIGINT), $3, CAST($2 AS BIGINT)
-             WHERE CAST($2 AS BIGINT) <= CAST($4 AS BIGINT) AND CAST($2 AS BIGINT) <= CAST($5 AS BIGINT)
-             ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + $2,
-                 in_second = CASE WHEN trunk_load.second >= $3 THEN trunk_load.in_second + $2 ELSE $2 END,
-                 second = CASE WHEN trunk_load.second >= $3 THEN trunk_load.second ELSE $3 END
-             WHERE trunk_load.live + $2 <= $4 AND (trunk_load.second < $3 OR trunk_load.in_second + $2 <= $5)"
-        ),
-        params![trunk, calls, now.seconds(), channel_cap, cps_limit],
-    )
+/// Calls that begin on a trunk, and its limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Starting {
+    pub trunk: TrunkId,
+    pub calls: i64,
+    pub channel_cap: i64,
+    pub cps_limit: i64,
+}
+
+/// Occupies channels, in the order of their locks; false if that exceeds one of the limits, and the transaction must be
+/// undone.
+pub async fn occupy_channels(conn: &mut Conn, trunks: &[Starting]) -> Result<bool, DbError> {
+    let second = conn.now().seconds();
+    let lists = trunks.iter().map(|it| row_values![it.trunk, it.calls, second].into()).collect::<Vec<_>>();
+    let loads: Vec<(i64, i64)> = conn
+        .insert_each(
+            sql!(
+                "INSERT INTO trunk_load (trunk_id, live, second, in_second) VALUES ($1, $2, $3, $2)
+                 ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + excluded.live,
+                     in_second = CASE WHEN trunk_load.second >= excluded.second
+                                      THEN trunk_load.in_second + excluded.in_second ELSE excluded.in_second END,
+                     second = CASE WHEN trunk_load.second >= excluded.second
+                                   THEN trunk_load.second ELSE excluded.second END
+                 RETURNING live, in_second"
+            ),
+            &lists,
+        )
+        .await?;
+    let is_within =
+        |((live, in_second), it): (&(i64, i64), &Starting)| *live <= it.channel_cap && *in_second <= it.cps_limit;
+    Ok(loads.iter().zip(trunks).all(is_within))
 }
 
 pub async fn channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
@@ -70,46 +87,52 @@ pub async fn inbound_channels_in_use(conn: &mut Conn, account: AccountId, trunk:
     Ok(live)
 }
 
-/// Counts calls of an account in a zone; false if they would exceed the zone quota.
-pub async fn enter_zone(
-    conn: &mut Conn,
-    account: AccountId,
-    zone: &str,
-    calls: i64,
-    quota: i64,
-) -> Result<bool, DbError> {
-    let now = conn.now();
-    let statement = enter_zone_statement(account, zone, calls, quota, now);
-    let entered: Option<ZoneChange> = conn.opt(statement.text, &statement.params).await?;
-    record_past_peaks(conn, account, zone, entered).await?;
-    Ok(entered.is_some())
+/// Calls of an account that begin in a zone, and its quota.
+#[derive(Clone, Copy, Debug)]
+pub struct Entering<'a> {
+    pub account: AccountId,
+    pub zone: &'a str,
+    pub calls: i64,
+    pub quota: i64,
 }
 
-/// The statement that counts `calls` calls in a zone. It changes one row if all of them may begin, else none. It does
-/// not record the peaks of past hours, so use it only for a zone that has already changed in this hour.
-pub fn enter_zone_statement(account: AccountId, zone: &str, calls: i64, quota: i64, now: Time) -> Statement {
-    Statement::new(
-        sql!(
-            "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
-                                    day, day_peak)
-             SELECT $1, $2, CAST($3 AS BIGINT), $4, CAST($3 AS BIGINT), 1, $4, 0, $5, CAST($3 AS BIGINT)
-             WHERE CAST($3 AS BIGINT) <= CAST($6 AS BIGINT)
-             ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + $3,
-                 hour_peak = CASE WHEN zone_load.hour >= $4 AND zone_load.hour_peak > zone_load.live + $3
-                                  THEN zone_load.hour_peak ELSE zone_load.live + $3 END,
-                 day_peak = CASE WHEN zone_load.day >= $5 AND zone_load.day_peak > zone_load.live + $3
-                                 THEN zone_load.day_peak ELSE zone_load.live + $3 END,
-                 changes = CASE WHEN zone_load.hour >= $4 THEN zone_load.changes + 1 ELSE 1 END,
-                 before_hour = CASE WHEN zone_load.hour >= $4 THEN zone_load.before_hour ELSE zone_load.hour END,
-                 before_peak = CASE WHEN zone_load.hour >= $4
-                                    THEN zone_load.before_peak ELSE zone_load.hour_peak END,
-                 hour = CASE WHEN zone_load.hour >= $4 THEN zone_load.hour ELSE $4 END,
-                 day = CASE WHEN zone_load.day >= $5 THEN zone_load.day ELSE $5 END
-             WHERE zone_load.live + $3 <= $6
-             RETURNING changes, before_hour, before_peak, hour, live - $3"
-        ),
-        params![account, zone, calls, hour_of(now), day_of(now), quota],
-    )
+/// Counts calls in zones, in the order of their locks; false if that exceeds one of the quotas, and the transaction must
+/// be undone.
+pub async fn enter_zones(conn: &mut Conn, zones: &[Entering<'_>]) -> Result<bool, DbError> {
+    let (hour, day) = (hour_of(conn.now()), day_of(conn.now()));
+    let lists = zones.iter().map(|it| row_values![it.account, it.zone, it.calls, hour, day].into()).collect::<Vec<_>>();
+    let entered: Vec<ZoneChange> = conn
+        .insert_each(
+            sql!(
+                "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
+                                        day, day_peak)
+                 VALUES ($1, $2, $3, $4, $3, 1, $4, 0, $5, $3)
+                 ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + excluded.live,
+                     hour_peak = CASE WHEN zone_load.hour >= excluded.hour
+                                           AND zone_load.hour_peak > zone_load.live + excluded.live
+                                      THEN zone_load.hour_peak ELSE zone_load.live + excluded.live END,
+                     day_peak = CASE WHEN zone_load.day >= excluded.day
+                                          AND zone_load.day_peak > zone_load.live + excluded.live
+                                     THEN zone_load.day_peak ELSE zone_load.live + excluded.live END,
+                     changes = CASE WHEN zone_load.hour >= excluded.hour THEN zone_load.changes + 1 ELSE 1 END,
+                     before_hour = CASE WHEN zone_load.hour >= excluded.hour
+                                        THEN zone_load.before_hour ELSE zone_load.hour END,
+                     before_peak = CASE WHEN zone_load.hour >= excluded.hour
+                                        THEN zone_load.before_peak ELSE zone_load.hour_peak END,
+                     hour = CASE WHEN zone_load.hour >= excluded.hour THEN zone_load.hour ELSE excluded.hour END,
+                     day = CASE WHEN zone_load.day >= excluded.day THEN zone_load.day ELSE excluded.day END
+                 RETURNING changes, before_hour, before_peak, hour, live"
+            ),
+            &lists,
+        )
+        .await?;
+    for ((changes, before, peak, hour, live), it) in entered.iter().zip(zones) {
+        if *live > it.quota {
+            return Ok(false);
+        }
+        record_past_peaks(conn, it.account, it.zone, Some((*changes, *before, *peak, *hour, live - it.calls))).await?;
+    }
+    Ok(true)
 }
 
 pub async fn leave_zone(conn: &mut Conn, account: AccountId, zone: &str, calls: i64) -> Result<(), DbError> {

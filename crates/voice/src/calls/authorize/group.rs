@@ -1,8 +1,8 @@
 //! Decides on calls together, of all trunks and accounts, in one transaction; each is judged by itself.
 //!
 //! What limits the calls is read first. They are then judged in memory, in the order in which they came, and the sums of
-//! what they take, account by account, are taken by statements that check the limits again: if another node was faster,
-//! the transaction is repeated with what is left. Rows are locked in the order that [`calls`](crate::calls) describes.
+//! what they take are added to the counters, whose limits are checked again: if another node was faster, the transaction
+//! is repeated with what is left. Rows are locked in the order that [`calls`](crate::calls) describes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::calls::live::{self, LiveCall, LiveState};
 use crate::calls::reservation::{Reservation, expiry_while_ringing};
 use crate::calls::types::{Allowed, DenyReason};
 use crate::cdrs::{CallTerms, Parties};
-use crate::concurrency::{self, DailySpend, day_of};
+use crate::concurrency::{self, DailySpend, Entering, Starting, day_of};
 use db::{Conn, DbError, Entropy, Statement};
 use identity::balance::CURRENCY;
 use platform::ledger::{self, Kind};
@@ -139,45 +139,33 @@ async fn enter_foreign(
     Ok((live >= settings.foreign_channels).then_some(DenyReason::ForeignChannelCap))
 }
 
-/// Takes what the calls have taken of the room and inserts them, on PostgreSQL in one round trip, except for the first
-/// calls of an hour. If another node was faster, be it with the same call, the transaction is repeated.
+/// Takes what the calls have taken of the room and inserts them, one statement for each table. If another node was
+/// faster, be it with the same call, the transaction is repeated.
 async fn begin(conn: &mut Conn, room: &Room, calls: &[(&Attempt, LiveCall)]) -> Result<(), DbError> {
-    let now = conn.now();
-    let mut statements = Vec::with_capacity(room.limits.len() + calls.len());
+    let (mut days, mut trunks, mut zones, mut money) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for ((account, counter), &Limit { limit, taken, .. }) in &room.limits {
         let account = *account;
         match counter {
             _ if taken == 0 => {}
-            Counter::Spend(day) => {
-                let day = DailySpend { account, day: *day, limit };
-                statements.push(concurrency::reserve_statement(day, taken));
-            }
+            Counter::Spend(day) => days.push((DailySpend { account, day: *day, limit }, taken)),
             Counter::Channels(trunk) => {
-                let starts = room.limits.get(&(account, Counter::Starts(*trunk))).map_or(0, |starts| starts.limit);
-                statements.push(concurrency::occupy_channels(*trunk, taken, limit, starts, now));
+                let cps_limit = room.limits.get(&(account, Counter::Starts(*trunk))).map_or(0, |starts| starts.limit);
+                trunks.push(Starting { trunk: *trunk, calls: taken, channel_cap: limit, cps_limit });
             }
             // Counted with the channels.
             Counter::Starts(_) => {}
-            Counter::Zone(zone) if room.in_new_hour.contains(&account) => {
-                let is_taken = run(conn, &std::mem::take(&mut statements)).await?
-                    && concurrency::enter_zone(conn, account, zone, taken, limit).await?;
-                if !is_taken {
-                    return Err(conn.retry_conflict());
-                }
-            }
-            Counter::Zone(zone) => {
-                statements.push(concurrency::enter_zone_statement(account, zone, taken, limit, now));
-            }
-            Counter::Money => statements.push(ledger::set_aside_statement(account, CURRENCY, taken)),
+            Counter::Zone(zone) => zones.push(Entering { account, zone, calls: taken, quota: limit }),
+            Counter::Money => money.push((account, taken)),
         }
     }
-    statements.extend(calls.iter().map(|(attempt, call)| live::insert_statement(&attempt.identity, call)));
-    if run(conn, &statements).await? { Ok(()) } else { Err(conn.retry_conflict()) }
-}
-
-/// Runs statements of which each must change one row; false if one did not.
-async fn run(conn: &mut Conn, statements: &[Statement]) -> Result<bool, DbError> {
-    Ok(conn.exec_many(statements).await? == statements.len() as u64)
+    let inserts: Vec<Statement> =
+        calls.iter().map(|(attempt, call)| live::insert_statement(&attempt.identity, call)).collect();
+    let is_begun = concurrency::reserve_each(conn, &days).await?
+        && concurrency::occupy_channels(conn, &trunks).await?
+        && concurrency::enter_zones(conn, &zones).await?
+        && ledger::set_aside_each(conn, CURRENCY, &money).await?
+        && conn.exec_many(&inserts).await? == inserts.len() as u64;
+    if is_begun { Ok(()) } else { Err(conn.retry_conflict()) }
 }
 
 fn live_call(attempt: &Attempt, context: &CallContext, offer: Offer, reservation: Reservation) -> LiveCall {

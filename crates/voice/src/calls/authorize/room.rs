@@ -2,7 +2,7 @@
 //!
 //! Nothing here waits for the database. The statements that then take the sums check the limits again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rating::Rate;
 
@@ -10,7 +10,7 @@ use super::Refusal;
 use super::store::CallContext;
 use crate::calls::reservation::{RESERVED_SECONDS, Reservation, afford};
 use crate::calls::types::DenyReason;
-use crate::concurrency::{ALL_ZONES, DailySpend, hour_of};
+use crate::concurrency::{ALL_ZONES, DailySpend};
 use values::{AccountId, Time, TrunkId};
 
 /// What an account has a limit for, in the order in which transactions lock it.
@@ -45,8 +45,6 @@ pub struct Limit {
 #[derive(Debug, Default)]
 pub struct Room {
     pub limits: BTreeMap<(AccountId, Counter), Limit>,
-    /// Accounts with a zone that has not changed in this hour: the peaks of past hours are to be recorded.
-    pub in_new_hour: BTreeSet<AccountId>,
 }
 
 impl Room {
@@ -64,9 +62,6 @@ impl Room {
         ];
         for (counter, limit, used) in limits {
             self.limits.entry((account_id, counter)).or_insert(Limit { limit, used, taken: 0 });
-        }
-        if context.zone_hour.is_none_or(|hour| hour < hour_of(now)) {
-            self.in_new_hour.insert(account_id);
         }
     }
 

@@ -85,9 +85,8 @@ row! {
         pub trunk_calls: i64,
         pub second: i64,
         pub in_second: i64,
-        /// Live calls of the account in the zone, and the hour of their last change.
+        /// Live calls of the account in the zone.
         pub zone_calls: i64,
-        pub zone_hour: Option<i64>,
         /// Available money, in nanos.
         pub available: i64,
     }
@@ -123,7 +122,7 @@ pub async fn contexts(conn: &mut Conn, keys: &[ContextKey<'_>]) -> Result<Vec<Op
                     (SELECT version FROM versions WHERE name = 'rate_plans'),
                     COALESCE(d.charged + d.reserved, 0),
                     COALESCE(c.live, 0), COALESCE(c.second, 0), COALESCE(c.in_second, 0),
-                    COALESCE(z.live, 0), z.hour,
+                    COALESCE(z.live, 0),
                     COALESCE(b.balance - b.held - b.minimum, 0)
              FROM trunks t JOIN onboardings o ON o.account_id = t.account_id
              LEFT JOIN fraud_caps f ON f.account_id = t.account_id

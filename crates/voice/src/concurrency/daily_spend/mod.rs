@@ -3,7 +3,7 @@
 
 mod store;
 
-pub use store::reserve_statement;
+pub use store::reserve_each;
 
 use db::{Conn, DbError};
 use values::AccountId;

@@ -1,26 +1,40 @@
 //! Table `daily_spend`.
 
 use super::DailySpend;
-use db::{Conn, DbError, Statement, insert, params, sql};
+use db::{Conn, DbError, insert, params, row_values, sql};
 use values::AccountId;
 
 /// Reserves spend; false if that would exceed the limit of the day.
 pub async fn reserve(conn: &mut Conn, day: DailySpend, amount: i64) -> Result<bool, DbError> {
-    let statement = reserve_statement(day, amount);
-    Ok(conn.exec(statement.text, &statement.params).await? > 0)
+    let reserved = conn
+        .exec(
+            sql!(
+                "INSERT INTO daily_spend (account_id, day, charged, reserved, told)
+                 SELECT $1, $2, 0, CAST($3 AS BIGINT), FALSE WHERE CAST($3 AS BIGINT) <= CAST($4 AS BIGINT)
+                 ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + $3
+                 WHERE daily_spend.charged + daily_spend.reserved + $3 <= $4"
+            ),
+            params![day.account, day.day, amount, day.limit],
+        )
+        .await?;
+    Ok(reserved > 0)
 }
 
-/// The statement that reserves spend. It changes one row if the limit allows it, else none.
-pub fn reserve_statement(day: DailySpend, amount: i64) -> Statement {
-    Statement::new(
-        sql!(
-            "INSERT INTO daily_spend (account_id, day, charged, reserved, told)
-             SELECT $1, $2, 0, CAST($3 AS BIGINT), FALSE WHERE CAST($3 AS BIGINT) <= CAST($4 AS BIGINT)
-             ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + $3
-             WHERE daily_spend.charged + daily_spend.reserved + $3 <= $4"
-        ),
-        params![day.account, day.day, amount, day.limit],
-    )
+/// Reserves spend of several days, in the order of their locks; false if that exceeds one of the limits, and the
+/// transaction must be undone.
+pub async fn reserve_each(conn: &mut Conn, days: &[(DailySpend, i64)]) -> Result<bool, DbError> {
+    let lists = days.iter().map(|(day, amount)| row_values![day.account, day.day, *amount].into()).collect::<Vec<_>>();
+    let spent: Vec<(i64,)> = conn
+        .insert_each(
+            sql!(
+                "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, 0, $3, FALSE)
+                 ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + excluded.reserved
+                 RETURNING charged + reserved"
+            ),
+            &lists,
+        )
+        .await?;
+    Ok(spent.iter().zip(days).all(|((spent,), (day, _))| *spent <= day.limit))
 }
 
 /// What is left of the limit. Locks the row.

@@ -51,6 +51,7 @@ pub use error::{DbError, Result};
 pub use held::assert_no_connection_held;
 pub use migrate::{MIGRATIONS, Migration, Rollout, applied_migrations};
 pub use options::{DbOptions, Location, ReplicaOptions};
+pub use postgres::text_of_each;
 pub use reports::ReplicaStatus;
 pub use row::{FromRow, NamedRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};

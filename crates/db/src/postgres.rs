@@ -12,6 +12,7 @@ mod load;
 mod replica;
 
 pub(super) use connect::program_environment;
+pub use each::text_of_each;
 pub(super) use replica::Replica;
 
 use std::panic::AssertUnwindSafe;

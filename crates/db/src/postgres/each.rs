@@ -31,7 +31,7 @@ impl Session {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
         let lists: Vec<&[Value<'_>]> = lists.iter().map(Vec::as_slice).collect();
         let Some(first) = lists.first() else { return Ok(Vec::new()) };
-        let statement = client.prepare_typed_cached(&query_text(sql, first.len()), &types(first)).await?;
+        let statement = client.prepare_typed_cached(&text_of_each(sql, first.len()), &types(first)).await?;
         let query = client.query_raw(&statement, columns(&lists));
         let mut rows = pin!(after_begin(&mut self.transaction, client, query).await?);
         let mut answers = Vec::new();
@@ -97,7 +97,7 @@ impl Session {
 }
 
 /// A query whose last column is the place of the list that a row is for, from 1. At most one row for each list.
-fn query_text(sql: &str, parameters: usize) -> String {
+pub fn text_of_each(sql: &str, parameters: usize) -> String {
     let sql = postgres_text(sql);
     let (names, lists) = (names(parameters), lists(parameters));
     // LIMIT keeps each list a lookup of its own, whatever the server believes about the size of the tables.
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_query_is_asked_once_for_each_list() {
-        let text = query_text("SELECT a FROM t WHERE b = $1 AND c = $2 /*pg FOR UPDATE */", 2);
+        let text = text_of_each("SELECT a FROM t WHERE b = $1 AND c = $2 /*pg FOR UPDATE */", 2);
         assert!(text.contains("unnest($1, $2) WITH ORDINALITY AS list (p1, p2, place)"), "{text}");
         assert!(text.contains("(SELECT a FROM t WHERE b = list.p1 AND c = list.p2 FOR UPDATE ) AS answers"), "{text}");
     }

@@ -59,8 +59,8 @@ both! {
         let made = tokio::task::spawn_blocking(move || backup.output().unwrap()).await.unwrap();
         let all = load.stop().await;
         let told = succeeded(&made);
-        // The document and the deck.
-        assert!(told.contains("2 files") && told.contains(if db.is_shared() { "PostgreSQL" } else { "SQLite" }), "{told}");
+        let files = format!("{} files", files_below(&folder.path().join("files")).len());
+        assert!(told.contains(&files) && told.contains(if db.is_shared() { "PostgreSQL" } else { "SQLite" }), "{told}");
         assert!(all[before..].iter().any(Write::is_call), "nobody imported calls meanwhile");
         assert!(!all[before..].iter().all(Write::is_call), "nobody posted credits meanwhile");
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);

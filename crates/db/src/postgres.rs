@@ -51,6 +51,8 @@ const MAX_ATTEMPTS: u32 = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isolation {
     ReadCommitted,
+    /// Read committed, with statements that are planned once.
+    PlannedOnce,
     Serializable,
     /// All statements see the same state, and none may write.
     Snapshot,
@@ -60,6 +62,9 @@ impl Isolation {
     fn begin(self) -> &'static str {
         match self {
             Isolation::ReadCommitted => "BEGIN ISOLATION LEVEL READ COMMITTED",
+            Isolation::PlannedOnce => {
+                "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_generic_plan"
+            }
             Isolation::Serializable => "BEGIN ISOLATION LEVEL SERIALIZABLE",
             Isolation::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         }

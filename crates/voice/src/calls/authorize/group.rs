@@ -27,7 +27,7 @@ pub type Outcome = Result<Allowed, Refusal>;
 /// outside the trunk's allow-list, it must be the only one.
 pub async fn authorize(attempts: Vec<Arc<Attempt>>) -> Result<Vec<Outcome>, Refusal> {
     let Some(db) = attempts.first().map(|first| first.app.db.clone()) else { return Ok(Vec::new()) };
-    db.tx(attempts, |conn, attempts| Box::pin(decide(conn, attempts))).await
+    db.tx_by_keys(attempts, |conn, attempts| Box::pin(decide(conn, attempts))).await
 }
 
 pub async fn decide(conn: &mut Conn, attempts: &[Arc<Attempt>]) -> Result<Vec<Outcome>, Refusal> {

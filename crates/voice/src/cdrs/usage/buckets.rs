@@ -3,6 +3,9 @@
 //! Rollups are kept by UTC hour and UTC day. Days of a zone whose clocks are not whole hours from UTC cannot be summed
 //! up from them and are refused.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use crate::cdrs::rollups::Sign;
 use crate::concurrency::{HOUR_MILLIS, hour_of};
 use values::{Time, TimeZone, text_enum};
@@ -18,97 +21,48 @@ text_enum! {
 /// Hours that a slot of the rollups has.
 pub const HOUR_SPAN: i64 = 1;
 pub const DAY_SPAN: i64 = 24;
+const DAY_HOURS: usize = 24;
 
-/// Consecutive points of the same length, in hours since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    pub start: i64,
-    /// Exclusive.
-    pub end: i64,
-    /// Hours from one point to the next.
-    pub length: i64,
-}
-
-/// Slots of the rollups to sum up for a stretch, and the points for which they count.
-///
-/// A day that begins at 22:00 UTC is the UTC day, with the two hours of the evening before in place of its own last two.
-/// So it takes far fewer rows than its 24 hours: the UTC days, and the hours exchanged, which count for one day and
-/// against its neighbour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Slots of the rollups to sum up, and the points for which they count.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     pub span: i64,
-    pub start: i64,
-    /// Exclusive.
-    end: i64,
-    /// Hours from one run of slots to the next.
-    step: i64,
-    /// Hours of a run.
-    width: i64,
-    /// Hours from one number to the next.
-    pub length: i64,
-    stretch: Stretch,
-    /// The sign with which a number counts for its own point and for the one before.
-    signs: (Sign, Option<Sign>),
+    /// In hours since 1970, in order.
+    pub slots: Vec<i64>,
+    /// Hours that are summed up together: those of the slots with the same quotient, which is their number.
+    pub width: i64,
+    counts: BTreeMap<i64, Vec<(Time, Sign)>>,
 }
 
-impl Stretch {
-    /// The start of the point with this number, if it has one.
-    fn point(&self, number: i64) -> Option<Time> {
-        let hour = self.start.checked_add(number.checked_mul(self.length)?)?;
-        (self.start..self.end).contains(&hour).then(|| Time::from_millis(hour.saturating_mul(HOUR_MILLIS)))
-    }
-
-    pub fn parts(&self) -> Vec<Part> {
-        let Stretch { start, end, length } = *self;
-        let offset = start.rem_euclid(DAY_SPAN);
-        let all = |span, start, end| Part {
-            span,
-            start,
-            end,
-            step: end - start,
-            width: end - start,
-            length,
-            stretch: *self,
-            signs: (Sign::Plus, None),
-        };
-        if length != DAY_SPAN {
-            return vec![all(HOUR_SPAN, start, end)];
-        }
-        if offset == 0 {
-            return vec![all(DAY_SPAN, start, end)];
-        }
-        // The UTC days that begin before those of the stretch, or after, whichever are nearer.
-        let shift = if offset <= DAY_SPAN / 2 { -offset } else { DAY_SPAN - offset };
-        let (first, width) = (start.min(start + shift), shift.abs());
-        let exchanged = Part {
-            step: DAY_SPAN,
-            width,
-            signs: if shift < 0 { (Sign::Minus, Some(Sign::Plus)) } else { (Sign::Plus, Some(Sign::Minus)) },
-            ..all(HOUR_SPAN, first, first + (end - start) + width)
-        };
-        vec![all(DAY_SPAN, start + shift, end + shift), exchanged]
-    }
+/// The points that cover a range.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Covered {
+    /// In hours since 1970.
+    pub hours: Range<i64>,
+    pub parts: Vec<Part>,
 }
 
 impl Part {
-    /// In order, each once.
-    pub fn slots(&self) -> impl Iterator<Item = i64> {
-        let step = |hours: i64| usize::try_from(hours).unwrap_or(1).max(1);
-        let Part { span, start, end, width, .. } = *self;
-        (start..end).step_by(step(self.step)).flat_map(move |run| (run..run + width).step_by(step(span)))
+    fn new(span: i64, width: i64) -> Part {
+        Part { span, slots: Vec::new(), width, counts: BTreeMap::new() }
+    }
+
+    /// Adds slots that all have the same number, if there are any.
+    fn add(&mut self, slots: Range<i64>, counts: Vec<(Time, Sign)>) {
+        if !slots.is_empty() {
+            self.counts.insert(slots.start.div_euclid(self.width), counts);
+            self.slots.extend(slots.step_by(usize::try_from(self.span).unwrap_or(1)));
+        }
     }
 
     /// Whether no two slots have the same number.
-    pub fn has_one_slot_per_point(&self) -> bool {
-        self.span == self.length
+    pub fn has_one_slot_per_number(&self) -> bool {
+        self.span == self.width
     }
 
     /// The points for which the slots with this number count.
     pub fn counts(&self, number: i64) -> impl Iterator<Item = (Time, Sign)> {
-        let (own, before) = self.signs;
-        let counts = [Some((number, own)), before.map(|sign| (number.saturating_sub(1), sign))];
-        let stretch = self.stretch;
-        counts.into_iter().flatten().filter_map(move |(number, sign)| Some((stretch.point(number)?, sign)))
+        self.counts.get(&number).into_iter().flatten().copied()
     }
 }
 
@@ -141,31 +95,68 @@ pub fn covering(start: i64, end: i64) -> Vec<Slots> {
 pub struct NotWholeHours;
 
 /// The points that cover a range, both of its ends rounded outwards to the interval.
-pub fn stretches(interval: Interval, zone: &TimeZone, (from, to): (Time, Time)) -> Result<Vec<Stretch>, NotWholeHours> {
+pub fn cover(interval: Interval, zone: &TimeZone, (from, to): (Time, Time)) -> Result<Covered, NotWholeHours> {
     let last = Time::from_millis(to.millis().saturating_sub(1));
     match interval {
         Interval::Hour => {
-            let (start, end) = (hour_of(from), hour_of(last) + 1);
-            Ok(vec![Stretch { start, end, length: 1 }])
+            let (hours, mut part) = (hour_of(from)..hour_of(last) + 1, Part::new(HOUR_SPAN, HOUR_SPAN));
+            for hour in hours.clone() {
+                part.add(hour..hour + 1, vec![(start_of(hour), Sign::Plus)]);
+            }
+            Ok(Covered { hours, parts: vec![part] })
         }
-        Interval::Day => days(zone, from, last),
+        Interval::Day => {
+            let ends = days(zone, from, last)?;
+            let (Some(first), Some(end)) = (ends.first(), ends.last()) else { return Ok(Covered::default()) };
+            Ok(Covered { hours: *first..*end, parts: of_days(&ends) })
+        }
     }
 }
 
-/// The days from that of `from` to that of `last`. Days of 23 or 25 hours are stretches of their own.
-fn days(zone: &TimeZone, from: Time, last: Time) -> Result<Vec<Stretch>, NotWholeHours> {
-    let mut stretches: Vec<Stretch> = Vec::new();
-    let Some(mut day) = zone.day_start(from) else { return Ok(stretches) };
+/// What to sum up for days that begin at these hours, the last of which is the end of the last day.
+///
+/// A day that begins at 22:00 UTC is the UTC day, with the two hours of the evening before in place of its own last two.
+/// So it takes far fewer rows than its 24 hours: the UTC days between the midnights next to its two ends, and the hours
+/// from each end to its midnight, which count for one day and against its neighbour. All midnights are before their ends,
+/// or all after, whichever takes fewer hours: so no two ends have their hours on the same UTC day.
+fn of_days(ends: &[i64]) -> Vec<Part> {
+    let before = |end: i64| end.div_euclid(DAY_SPAN) * DAY_SPAN;
+    let after = |end: i64| before(end + DAY_SPAN - 1);
+    let hours_before: i64 = ends.iter().map(|end| end - before(*end)).sum();
+    let hours_after: i64 = ends.iter().map(|end| after(*end) - end).sum();
+    let is_before = hours_before <= hours_after;
+    let midnight = |end: i64| if is_before { before(end) } else { after(end) };
+    let (to_earlier, to_later) = if is_before { (Sign::Plus, Sign::Minus) } else { (Sign::Minus, Sign::Plus) };
+    let (mut days, mut hours) = (Part::new(DAY_SPAN, DAY_SPAN), Part::new(HOUR_SPAN, DAY_SPAN));
+    for (index, &end) in ends.iter().enumerate() {
+        let earlier = index.checked_sub(1).and_then(|earlier| ends.get(earlier));
+        let later = ends.get(index + 1);
+        let mut counts: Vec<_> = earlier.map(|earlier| (start_of(*earlier), to_earlier)).into_iter().collect();
+        counts.extend(later.map(|_| (start_of(end), to_later)));
+        let midnight_of_end = midnight(end);
+        hours.add(end.min(midnight_of_end)..end.max(midnight_of_end), counts);
+        for day in later.into_iter().flat_map(|later| (midnight_of_end..midnight(*later)).step_by(DAY_HOURS)) {
+            days.add(day..day + DAY_SPAN, vec![(start_of(end), Sign::Plus)]);
+        }
+    }
+    [days, hours].into_iter().filter(|part| !part.slots.is_empty()).collect()
+}
+
+fn start_of(hour: i64) -> Time {
+    Time::from_millis(hour.saturating_mul(HOUR_MILLIS))
+}
+
+/// The hours at which the days from that of `from` to that of `last` begin, and at which the last one ends.
+fn days(zone: &TimeZone, from: Time, last: Time) -> Result<Vec<i64>, NotWholeHours> {
+    let mut ends = Vec::new();
+    let Some(mut day) = zone.day_start(from) else { return Ok(ends) };
+    ends.push(whole_hour(day)?);
     while day <= last {
         let Some(next) = zone.next_day_start(day) else { break };
-        let (start, end) = (whole_hour(day)?, whole_hour(next)?);
-        match stretches.last_mut() {
-            Some(stretch) if stretch.length == end - start => stretch.end = end,
-            _ => stretches.push(Stretch { start, end, length: end - start }),
-        }
+        ends.push(whole_hour(next)?);
         day = next;
     }
-    Ok(stretches)
+    Ok(ends)
 }
 
 fn whole_hour(time: Time) -> Result<i64, NotWholeHours> {
@@ -175,7 +166,7 @@ fn whole_hour(time: Time) -> Result<i64, NotWholeHours> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::collections::BTreeMap;
+    use std::collections::BTreeSet;
 
     use proptest::prelude::*;
 
@@ -186,32 +177,35 @@ mod tests {
         text.parse::<Rfc3339>().unwrap().0
     }
 
-    /// The number of points of each stretch, and their length.
-    fn of(interval: Interval, zone: &str, from: &str, to: &str) -> Result<Vec<(i64, i64)>, NotWholeHours> {
-        let found = stretches(interval, &zone.parse().unwrap(), (at(from), at(to)))?;
-        Ok(found.iter().map(|it| ((it.end - it.start) / it.length, it.length)).collect())
+    /// The number of points, and the slots of hours and days that are summed up for them.
+    fn of(interval: Interval, zone: &str, from: &str, to: &str) -> Result<(usize, usize, usize), NotWholeHours> {
+        let found = cover(interval, &zone.parse().unwrap(), (at(from), at(to)))?.parts;
+        let points: BTreeSet<Time> =
+            found.iter().flat_map(|part| part.counts.values().flatten()).map(|(at, _)| *at).collect();
+        let slots = |span| found.iter().filter(|part| part.span == span).map(|part| part.slots.len()).sum();
+        Ok((points.len(), slots(HOUR_SPAN), slots(DAY_SPAN)))
     }
 
     #[test]
     fn both_ends_are_rounded_outwards() {
         let hours = of(Interval::Hour, "UTC", "2026-03-01T10:30:00Z", "2026-03-01T12:00:01Z");
-        assert_eq!(hours, Ok(vec![(3, 1)]));
+        assert_eq!(hours, Ok((3, 3, 0)));
         let days = of(Interval::Day, "UTC", "2026-03-01T10:30:00Z", "2026-03-03T00:00:00Z");
-        assert_eq!(days, Ok(vec![(2, 24)]));
+        assert_eq!(days, Ok((2, 0, 2)));
     }
 
     #[test]
-    fn days_of_a_zone_may_have_23_or_25_hours() {
+    fn a_day_of_a_zone_takes_a_utc_day_and_the_hours_at_its_ends() {
+        let summer = of(Interval::Day, "Europe/Amsterdam", "2026-07-01T00:00:00Z", "2026-07-01T01:00:00Z");
+        assert_eq!(summer, Ok((1, 4, 1)));
         let spring = of(Interval::Day, "Europe/Amsterdam", "2026-03-27T12:00:00Z", "2026-03-31T12:00:00Z");
-        assert_eq!(spring, Ok(vec![(2, 24), (1, 23), (2, 24)]));
+        assert_eq!(spring, Ok((5, 3 + 3 * 2, 5)), "a day of 23 hours among them");
         let autumn = of(Interval::Day, "Europe/Amsterdam", "2026-10-25T12:00:00Z", "2026-10-25T13:00:00Z");
-        assert_eq!(autumn, Ok(vec![(1, 25)]));
-        let first = stretches(
-            Interval::Day,
-            &"America/New_York".parse().unwrap(),
-            (at("2026-01-31T12:00:00Z"), at("2026-01-31T13:00:00Z")),
-        );
-        assert_eq!(first.unwrap()[0].point(0), Some(at("2026-01-31T05:00:00Z")));
+        assert_eq!(autumn, Ok((1, 3, 1)), "of 25 hours");
+        let london = of(Interval::Day, "Europe/London", "2026-03-28T12:00:00Z", "2026-03-31T12:00:00Z");
+        assert_eq!(london, Ok((4, 3, 4)));
+        let new_york = of(Interval::Day, "America/New_York", "2026-01-31T12:00:00Z", "2026-01-31T13:00:00Z");
+        assert_eq!(new_york, Ok((1, 10, 1)));
     }
 
     #[test]
@@ -219,17 +213,18 @@ mod tests {
         let found = of(Interval::Day, "Asia/Kolkata", "2026-03-27T12:00:00Z", "2026-03-31T12:00:00Z");
         assert_eq!(found, Err(NotWholeHours));
         let hours = of(Interval::Hour, "Asia/Kolkata", "2026-03-27T12:00:00Z", "2026-03-27T13:00:00Z");
-        assert_eq!(hours, Ok(vec![(1, 1)]));
+        assert_eq!(hours, Ok((1, 1, 0)));
     }
 
     /// How often each hour counts for each point, as the statements select slots.
-    fn weights(stretch: Stretch) -> BTreeMap<(Time, i64), i64> {
+    fn weights(parts: &[Part]) -> BTreeMap<(Time, i64), i64> {
         let mut weights = BTreeMap::new();
-        for part in stretch.parts() {
-            for slot in part.slots() {
+        for part in parts {
+            assert!(part.slots.is_sorted());
+            for slot in &part.slots {
                 assert_eq!(slot % part.span, 0);
-                for (point, sign) in part.counts((slot - part.start) / part.length) {
-                    for hour in slot..slot + part.span {
+                for (point, sign) in part.counts(slot / part.width) {
+                    for hour in *slot..slot + part.span {
                         *weights.entry((point, hour)).or_default() += if sign == Sign::Plus { 1 } else { -1 };
                     }
                 }
@@ -241,28 +236,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_hour_counts_once_for_its_own_point_only(
+        fn every_hour_counts_once_for_its_own_day_only(
             start in 480_000i64..480_100,
-            length in prop::sample::select(vec![1i64, 23, 24, 25]),
-            points in 1i64..40,
+            lengths in prop::collection::vec(prop::sample::select(vec![24i64, 24, 24, 24, 23, 25]), 1..40),
         ) {
-            let stretch = Stretch { start, end: start + points * length, length };
-            let expected = (start..stretch.end)
-                .map(|hour| ((stretch.point((hour - start) / length).unwrap(), hour), 1))
-                .collect::<BTreeMap<_, _>>();
-            prop_assert_eq!(weights(stretch), expected);
+            let mut ends = vec![start];
+            for length in lengths {
+                ends.push(ends[ends.len() - 1] + length);
+            }
+            let days = ends.windows(2);
+            let expected: BTreeMap<_, _> =
+                days.flat_map(|day| (day[0]..day[1]).map(|hour| ((start_of(day[0]), hour), 1))).collect();
+            prop_assert_eq!(weights(&of_days(&ends)), expected);
         }
-    }
-
-    #[test]
-    fn a_day_of_amsterdam_takes_four_hours_and_a_utc_day() {
-        let found = stretches(
-            Interval::Day,
-            &"Europe/Amsterdam".parse().unwrap(),
-            (at("2026-07-01T00:00:00Z"), at("2026-07-01T01:00:00Z")),
-        );
-        let parts: Vec<_> = found.unwrap()[0].parts().iter().map(|it| (it.span, it.end - it.start, it.width)).collect();
-        assert_eq!(parts, [(24, 24, 24), (1, 26, 2)]);
     }
 
     #[test]

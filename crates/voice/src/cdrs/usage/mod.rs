@@ -27,7 +27,7 @@ use api::context::ReadCtx;
 use api::faults::Faults;
 use api::input::Query;
 use api::problem::Problem;
-use buckets::{Interval, NotWholeHours, Part, Stretch, stretches};
+use buckets::{Covered, Interval, NotWholeHours, Part, cover};
 use db::{Conn, DbError};
 use identity::names::Names;
 use series::{Folded, Points};
@@ -53,12 +53,12 @@ pub async fn usage(
     let account = ctx.principal()?.account_id;
     let period = Period::new(query.interval, query.time_zone, (query.from, query.to), ctx.request.now)?;
     let mut points = Points::new();
-    for part in period.parts() {
+    for part in &period.covered.parts {
         match query.group_by {
-            Some(UsageGroup::Trunk) => add_ids(&mut points, &part, store::trunks_of(&mut ctx, account, &part).await?)?,
+            Some(UsageGroup::Trunk) => add_ids(&mut points, part, store::trunks_of(&mut ctx, account, part).await?)?,
             group => {
                 let (by, key) = by_name(group);
-                add_names(&mut points, &part, key, store::names_of(&mut ctx, account, by, &part).await?)?;
+                add_names(&mut points, part, key, store::names_of(&mut ctx, account, by, part).await?)?;
             }
         }
     }
@@ -82,7 +82,7 @@ pub async fn traffic(
 ) -> Result<Json<Traffic>, Problem> {
     let period = Period::new(query.interval, query.time_zone, (query.from, query.to), ctx.request.now)?;
     let mut points = Points::new();
-    for part in &period.parts() {
+    for part in &period.covered.parts {
         let rows = match (query.group_by.map(grouping), query.customer_id) {
             (Some(Grouping::Id(_)), Some(account)) => Rows::Ids(store::trunks_of(&mut ctx, account, part).await?),
             (Some(Grouping::Id(by)), None) => Rows::Ids(store::ids_of_all(&mut ctx, by, part).await?),
@@ -119,7 +119,7 @@ struct Period {
     time_zone: TimeZone,
     /// As asked for, not rounded.
     range: (Time, Time),
-    stretches: Vec<Stretch>,
+    covered: Covered,
 }
 
 impl Period {
@@ -140,15 +140,11 @@ impl Period {
         faults.unless(from < to, "from", "must be before to, which is now if left out");
         let is_short = to.since(from) <= DAY * max_days;
         faults.unless(is_short, "to", format!("must be at most {max_days} days after from for this interval"));
-        let stretches = if is_short { stretches(interval, &time_zone, (from, to)) } else { Ok(Vec::new()) };
-        faults.unless(stretches.is_ok(), "time_zone", "must be whole hours from UTC in this range");
+        let covered = if is_short { cover(interval, &time_zone, (from, to)) } else { Ok(Covered::default()) };
+        faults.unless(covered.is_ok(), "time_zone", "must be whole hours from UTC in this range");
         faults.into_result()?;
-        let stretches = stretches.map_err(|NotWholeHours| Problem::internal("a refused time zone went on"))?;
-        Ok(Period { interval, time_zone, range: (from, to), stretches })
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        self.stretches.iter().flat_map(Stretch::parts).collect()
+        let covered = covered.map_err(|NotWholeHours| Problem::internal("a refused time zone went on"))?;
+        Ok(Period { interval, time_zone, range: (from, to), covered })
     }
 }
 

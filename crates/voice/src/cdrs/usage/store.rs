@@ -65,11 +65,11 @@ pub enum ById {
 /// An account's points by trunk.
 pub async fn trunks_of(conn: &mut Conn, account: AccountId, part: &Part) -> Result<Vec<IdPoint>, DbError> {
     let sql = sql!(
-        "SELECT (slot - $4) / $5, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+        "SELECT slot / $4, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                 /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
          FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot
              /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
-         GROUP BY 1, 2 LIMIT $6"
+         GROUP BY 1, 2 LIMIT $5"
     );
     conn.all(sql, &of_account(account, part)).await
 }
@@ -78,32 +78,32 @@ pub async fn trunks_of(conn: &mut Conn, account: AccountId, part: &Part) -> Resu
 pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
-            "SELECT (slot - $4) / $5, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $4, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_trunks WHERE account_id = $1 AND span = $2 AND slot
                  /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
-             GROUP BY 1 LIMIT $6"
+             GROUP BY 1 LIMIT $5"
         ),
         ByName::Country => sql!(
-            "SELECT (slot - $4) / $5, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $4, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot
                  /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
-             GROUP BY 1, 2 LIMIT $6"
+             GROUP BY 1, 2 LIMIT $5"
         ),
         // Nothing to sum up but destinations of the same name in several countries.
-        ByName::Destination if part.has_one_slot_per_point() => sql!(
-            "SELECT (slot - $4) / $5, destination_name, attempts, answered, seconds, charge, cost
+        ByName::Destination if part.has_one_slot_per_number() => sql!(
+            "SELECT slot / $4, destination_name, attempts, answered, seconds, charge, cost
              FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot
                  /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
-             LIMIT $6"
+             LIMIT $5"
         ),
         ByName::Destination => sql!(
-            "SELECT (slot - $4) / $5, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $4, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot
                  /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
-             GROUP BY 1, 2 LIMIT $6"
+             GROUP BY 1, 2 LIMIT $5"
         ),
     };
     conn.all(sql, &of_account(account, part)).await
@@ -113,25 +113,25 @@ pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Pa
 pub async fn ids_of_all(conn: &mut Conn, by: ById, part: &Part) -> Result<Vec<IdPoint>, DbError> {
     let sql = match by {
         ById::Trunk => sql!(
-            "SELECT (slot - $3) / $4, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $3, trunk_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_trunks WHERE span = $1 AND slot
                  /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
-             GROUP BY 1, 2 LIMIT $5"
+             GROUP BY 1, 2 LIMIT $4"
         ),
         ById::Customer => sql!(
-            "SELECT (slot - $3) / $4, account_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $3, account_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_trunks WHERE span = $1 AND slot
                  /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
-             GROUP BY 1, 2 LIMIT $5"
+             GROUP BY 1, 2 LIMIT $4"
         ),
         ById::Upstream => sql!(
-            "SELECT (slot - $3) / $4, upstream_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $3, upstream_id, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_routes WHERE span = $1 AND slot
                  /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
-             GROUP BY 1, 2 LIMIT $5"
+             GROUP BY 1, 2 LIMIT $4"
         ),
     };
     conn.all(sql, &of_part(part)).await
@@ -141,40 +141,40 @@ pub async fn ids_of_all(conn: &mut Conn, by: ById, part: &Part) -> Result<Vec<Id
 pub async fn names_of_all(conn: &mut Conn, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
-            "SELECT (slot - $3) / $4, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $3, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_routes WHERE span = $1 AND slot
                  /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
-             GROUP BY 1 LIMIT $5"
+             GROUP BY 1 LIMIT $4"
         ),
         ByName::Country => sql!(
-            "SELECT (slot - $3) / $4, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $3, country, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_routes WHERE span = $1 AND slot
                  /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
-             GROUP BY 1, 2 LIMIT $5"
+             GROUP BY 1, 2 LIMIT $4"
         ),
         ByName::Destination => sql!(
-            "SELECT (slot - $3) / $4, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
+            "SELECT slot / $3, destination_name, /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
                     /*pg big*/SUM(seconds), /*pg big*/SUM(charge), /*pg big*/SUM(cost)
              FROM usage_routes WHERE span = $1 AND slot
                  /*pg = ANY (CAST(translate($2, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($2))
-             GROUP BY 1, 2 LIMIT $5"
+             GROUP BY 1, 2 LIMIT $4"
         ),
     };
     conn.all(sql, &of_part(part)).await
 }
 
-/// Span, slots as a JSON array, the first of them, length and limit.
-fn of_part(part: &Part) -> [Value<'static>; 5] {
-    let slots: Vec<String> = part.slots().map(|slot| slot.to_string()).collect();
-    let [span, start, length, limit] = [part.span, part.start, part.length, MAX_POINTS + 1].map(Value::Int);
-    [span, text(format!("[{}]", slots.join(","))), start, length, limit]
+/// Span, slots as a JSON array, width and limit.
+fn of_part(part: &Part) -> [Value<'static>; 4] {
+    let slots: Vec<String> = part.slots.iter().map(i64::to_string).collect();
+    let [span, width, limit] = [part.span, part.width, MAX_POINTS + 1].map(Value::Int);
+    [span, text(format!("[{}]", slots.join(","))), width, limit]
 }
 
-fn of_account(account: AccountId, part: &Part) -> [Value<'static>; 6] {
-    let [span, slots, start, length, limit] = of_part(part);
-    [Value::Uuid(account.uuid()), span, slots, start, length, limit]
+fn of_account(account: AccountId, part: &Part) -> [Value<'static>; 5] {
+    let [span, slots, width, limit] = of_part(part);
+    [Value::Uuid(account.uuid()), span, slots, width, limit]
 }
 
 /// What adds to the rollups of an account.

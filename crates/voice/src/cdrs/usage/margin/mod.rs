@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::buckets::{Interval, Slots, Stretch, covering};
+use super::buckets::{Covered, Interval, Part, Slots, covering};
 use super::{Period, store as series_store};
 use crate::cdrs::rollups::RollupDelta;
 use crate::concurrency::{HOUR_MILLIS, hour_of};
@@ -51,7 +51,7 @@ pub struct MarginCursor {
 struct Scope {
     by: MarginGroup,
     time_zone: TimeZone,
-    days: Vec<Stretch>,
+    days: Vec<Part>,
     /// All of the period.
     slots: Vec<Slots>,
 }
@@ -102,20 +102,16 @@ fn at(millis: i64) -> Rfc3339 {
 
 impl Scope {
     fn new(by: MarginGroup, period: Period) -> Scope {
-        let Period { time_zone, stretches: days, .. } = period;
-        let slots = match (days.first(), days.last()) {
-            (Some(first), Some(last)) => covering(first.start, last.end),
-            _ => Vec::new(),
-        };
-        Scope { by, time_zone, days, slots }
+        let Period { time_zone, covered: Covered { hours, parts: days }, .. } = period;
+        Scope { by, time_zone, days, slots: covering(hours.start, hours.end) }
     }
 
     /// The first rows after a key, or the first of all.
     async fn rows_after(&self, conn: &mut Conn, after: Option<&Key>, limit: i64) -> Result<Rows, DbError> {
         let mut sums: BTreeMap<Key, RollupDelta> = BTreeMap::new();
         if self.by == MarginGroup::Day {
-            for part in self.days.iter().flat_map(Stretch::parts) {
-                for point in series_store::names_of_all(conn, ByName::Nothing, &part).await? {
+            for part in &self.days {
+                for point in series_store::names_of_all(conn, ByName::Nothing, part).await? {
                     for (at, sign) in part.counts(point.number) {
                         sums.entry(Key::Day(hour_of(at))).or_default().add(point.sums().signed(sign));
                     }

@@ -55,9 +55,9 @@ impl Part {
         }
     }
 
-    /// Whether no two slots have the same number.
-    pub fn has_one_slot_per_number(&self) -> bool {
-        self.span == self.width
+    /// Whether there are hardly more slots than numbers, so that summing them up takes longer than reading them.
+    pub fn has_few_slots_per_number(&self) -> bool {
+        self.slots.len() <= 2 * self.counts.len()
     }
 
     /// The points for which the slots with this number count.

@@ -91,8 +91,7 @@ pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Pa
                  /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
              GROUP BY 1, 2 LIMIT $5"
         ),
-        // Nothing to sum up but destinations of the same name in several countries.
-        ByName::Destination if part.has_one_slot_per_number() => sql!(
+        ByName::Destination if part.has_few_slots_per_number() => sql!(
             "SELECT slot / $4, destination_name, attempts, answered, seconds, charge, cost
              FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot
                  /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))

@@ -24,9 +24,11 @@ pub async fn close_stale_job(context: JobContext<App>, _: Value) -> Result<(), J
     Ok(())
 }
 
-/// Ends the holds of at most `batch` calls that have expired, and returns how many.
+/// Ends the holds of at most `batch` calls that have expired, and returns how many. Not of stale calls: closing them ends
+/// their holds too, and would leave out those that are locked here.
 pub async fn expire_holds(conn: &mut Conn, batch: i64) -> Result<u64, DbError> {
-    let mut expired = live::lock_expired(conn, batch).await?;
+    let cutoff = conn.now().minus(CLOSE_AFTER);
+    let mut expired = live::lock_expired(conn, cutoff, batch).await?;
     expired.sort_by_key(|hold| (hold.account_id, hold.currency));
     let ends = expired.iter().flat_map(|hold| {
         let release = ledger::set_aside_statement(hold.account_id, hold.currency, -hold.held);

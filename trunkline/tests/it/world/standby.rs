@@ -43,7 +43,9 @@ impl Standby {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut serve = program("postgres");
         serve.arg("-D").arg(&folder).args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
-        serve.args(["-c", "unix_socket_directories=", "-c", "ssl=off"]).stdout(Stdio::null()).stderr(Stdio::null());
+        serve.args(["-c", "unix_socket_directories=", "-c", "ssl=off"]);
+        // What it replays waits for those who read.
+        serve.args(["-c", "max_standby_streaming_delay=-1"]).stdout(Stdio::null()).stderr(Stdio::null());
         let mut server = serve.spawn().unwrap();
         let url = reqwest::Url::parse(&db.url).unwrap();
         let url = db.url.replace(&format!(":{}/", url.port().unwrap()), &format!(":{port}/"));

@@ -163,16 +163,16 @@ row! {
     }
 }
 
-/// Locks calls whose hold has expired and still counts, except those that another transaction has locked.
-pub async fn lock_expired(conn: &mut Conn, limit: i64) -> Result<Vec<ExpiredHold>, DbError> {
+/// Locks calls whose hold has expired after `cutoff` and still counts, except those that another transaction has locked.
+pub async fn lock_expired(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec<ExpiredHold>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             ExpiredHold::COLS,
-            " FROM live_calls WHERE expires_at <= $1 AND held > 0 ORDER BY expires_at LIMIT $2
+            " FROM live_calls WHERE expires_at <= $1 AND expires_at > $2 AND held > 0 ORDER BY expires_at LIMIT $3
              /*pg FOR UPDATE SKIP LOCKED */"
         ),
-        params![conn.now(), limit],
+        params![conn.now(), cutoff, limit],
     )
     .await
 }

@@ -127,18 +127,11 @@ impl Line {
 
     /// A single value with a limit; `before` is shown in the baseline column.
     pub fn alone(what: impl Into<String>, ours: String, before: String, value: f64, limit: Limit) -> Line {
-        let what = what.into();
         Line {
-            id: slug(&what),
-            what,
-            ours,
-            yardstick: before,
-            ratio: String::new(),
             limit: Some(limit),
             holds: limit.holds(value),
             is_better_when_lower: limit.is_upper(),
-            figures: Figures { ours: Spread::single(value), beside: None },
-            noise: 0.0,
+            ..Line::reported(what, ours, before, value)
         }
     }
 

@@ -361,8 +361,8 @@ impl<D, W, L> EndpointBuilder<D, W, L, Set> {
         self
     }
 
-    /// May be answered by a replica, so by rows that are some seconds old: lists and reports, and nothing that shows
-    /// money or what somebody may do.
+    /// May be answered by a replica, so by rows that are some seconds old: lists and reports of calls, and nothing that
+    /// shows a balance or what somebody may do.
     pub fn reads_replica(mut self) -> Self {
         debug_assert!(!self.endpoint.changes(), "{} changes something", self.endpoint.path);
         self.endpoint.reads_replica = true;

@@ -275,7 +275,8 @@ impl Conn {
     }
 
     /// Inserts a row for each of these lists of parameters, which must be of different rows; on PostgreSQL by one
-    /// statement. Returns what each returns, in their order: the conflict must be resolved by an update.
+    /// statement. Returns what each returns, in their order. It must return one row for each, so a conflict is resolved by
+    /// an update without a condition.
     pub async fn insert_each<T: FromRow + Send>(
         &mut self,
         sql: &'static str,
@@ -291,6 +292,11 @@ impl Conn {
                 .and_then(|rows| rows.iter().map(|row| T::from_row(&Row::Postgres(row))).collect()),
             Engine::Gone => Err(DbError::Aborted),
         };
+        // A caller that compares them with what it inserted must not miss one.
+        let outcome = outcome.and_then(|rows| match rows.len() == lists.len() {
+            true => Ok(rows),
+            false => Err(DbError::other(format!("{} rows returned for {} inserted: {sql}", rows.len(), lists.len()))),
+        });
         self.record_outcome(outcome)
     }
 

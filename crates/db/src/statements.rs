@@ -197,10 +197,6 @@ impl Statement {
     pub fn new(text: &'static str, params: &[Value<'_>]) -> Statement {
         Statement { text, params: params.iter().map(Value::to_owned).collect() }
     }
-
-    pub fn parts(&self) -> (&'static str, &[Value<'static>]) {
-        (self.text, &self.params)
-    }
 }
 
 #[cfg(test)]

@@ -29,6 +29,9 @@ const fn shift(index: u32) -> u32 {
 
 impl Prefix {
     pub const MAX_DIGITS: u32 = 15;
+    /// What can be in the place of a digit: one of ten, or none.
+    pub(crate) const RANKS: usize = 11;
+    pub(crate) const MAX_RANKED: u32 = 8;
     /// The first prefix in order: `0`.
     pub const FIRST: Prefix = Prefix(1 << shift(0));
 
@@ -94,6 +97,14 @@ impl Prefix {
     /// The first digits, of which there are at least as many.
     pub(crate) fn truncated(self, digits: u32) -> Prefix {
         Prefix(self.first(digits))
+    }
+
+    /// The place of the first digits, at most [`Prefix::MAX_RANKED`] of them, among all that could be there.
+    pub(crate) fn rank(self, digits: u32) -> usize {
+        let code = self.0 >> (4 * (Prefix::MAX_DIGITS - digits));
+        let pairs = (code & 0x0f0f_0f0f) + 11 * (code >> 4 & 0x0f0f_0f0f);
+        let fours = (pairs & 0x00ff_00ff) + 121 * (pairs >> 8 & 0x00ff_00ff);
+        ((fours & 0xffff) + 14_641 * (fours >> 16)) as usize
     }
 
     fn first(self, digits: u32) -> u64 {

@@ -4,15 +4,18 @@
 //!   nodes          3      31     3120   3120       316    49  …   the prefix of each entry, sorted
 //!     parent       –      0      1      1          1      –   …   the last entry of the next shorter prefix
 //!     lengths      1      1 2    1 2 4  1 2 4      1 2 3  2   …   digits of the prefix and of its parents, as bits
-//!   bucket_starts  number of entries before those that begin with 0, with 1, and so on
+//!   buckets        0      1      2      3     4     5     …   numbers by their first digits
+//!     start        0      0      0      0     5     …         number of entries before those that begin so
+//!     cover        –      –      –      0     –     …         the last entry of the longest prefix that all begin with
 //! ```
 //!
-//! The longest match of a number, if any, is the last prefix that does not sort after it, or one of that prefix's
-//! parents: everything between a prefix and a number that it covers begins with that prefix too. So one binary search
-//! finds it, and a few steps from parent to parent. How many follows from the digits that both have in common, so the
-//! nodes on the way, each of them far away in memory, are read for their parents only.
+//! Everything between a prefix and a number that it covers begins with that prefix too. So the longest match of a
+//! number, if any, is the last prefix that does not sort after it, or one of that prefix's parents; how many steps to go
+//! up follows from the digits that both have in common.
 //!
-//! `bucket_starts`, at most twice as long as the nodes, narrows the binary search to a few of them.
+//! Reading far apart in memory is what takes time, so the buckets, at most twice as many as the nodes, know the answer
+//! for most numbers: the longest match among the prefixes that have no more digits than a bucket. The few nodes in the
+//! bucket are searched for a longer one.
 
 use crate::Prefix;
 
@@ -22,9 +25,10 @@ const NO_PARENT: u32 = u32::MAX;
 #[derive(Default, Debug)]
 pub(crate) struct PrefixTree {
     nodes: Vec<Node>,
-    bucket_starts: Vec<u32>,
-    /// The right shift from a prefix's code to its index in `bucket_starts`.
-    bucket_shift: u32,
+    /// By the [`Prefix::rank`] of the first digits; the last one is for its start alone.
+    buckets: Vec<Bucket>,
+    /// The number of first digits that have a bucket of their own.
+    bucket_digits: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +38,30 @@ struct Node {
     lengths: u16,
 }
 
-/// More entries than fit into 32 bits.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    start: u32,
+    cover: Cover,
+}
+
+/// The index of an entry in the upper 28 bits and the digits of its prefix in the lower ones, so that a bucket has eight
+/// bytes. Zero for none: every prefix has digits.
+#[derive(Clone, Copy, Default, Debug)]
+struct Cover(u32);
+
+impl Cover {
+    const MAX_INDEX: u32 = u32::MAX >> 4;
+
+    fn new(index: u32, prefix: Prefix) -> Cover {
+        Cover(index << 4 | prefix.digits())
+    }
+
+    fn of(self, number: Prefix) -> Option<(Prefix, usize)> {
+        (self.0 != 0).then(|| (number.truncated(self.0 & 15), self.0 as usize >> 4))
+    }
+}
+
+/// More entries than [`Cover::MAX_INDEX`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TooMany;
 
@@ -48,7 +75,8 @@ pub(crate) struct TreeBuilder {
 
 impl TreeBuilder {
     pub fn push(&mut self, prefix: Prefix) -> Result<(), TooMany> {
-        let index = u32::try_from(self.tree.nodes.len()).ok().filter(|index| *index != NO_PARENT).ok_or(TooMany)?;
+        let index =
+            u32::try_from(self.tree.nodes.len()).ok().filter(|index| *index <= Cover::MAX_INDEX).ok_or(TooMany)?;
         while self.open.pop_if(|(cover, _)| *cover == prefix || !cover.covers(prefix)).is_some() {}
         let parent = self.open.last().map_or(NO_PARENT, |(_, parent)| *parent);
         let shorter = self.tree.nodes.get(parent as usize).map_or(0, |node| node.lengths);
@@ -68,7 +96,7 @@ impl TreeBuilder {
 impl PrefixTree {
     /// Memory used, in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.nodes.as_slice()) + size_of_val(self.bucket_starts.as_slice())
+        size_of_val(self.nodes.as_slice()) + size_of_val(self.buckets.as_slice())
     }
 
     /// The prefixes in order, starting at this one, each with the index of its last entry.
@@ -83,10 +111,18 @@ impl PrefixTree {
 
     /// The longest prefix of a number that has entries, and the index of its last entry.
     pub fn longest(&self, number: Prefix) -> Option<(Prefix, usize)> {
-        let mut index = self.count_up_to(number).checked_sub(1)?;
+        let rank = number.rank(self.bucket_digits);
+        let (begin, nodes) = self.nodes_of(rank);
+        let last = nodes.partition_point(|node| node.prefix <= number).checked_sub(1);
+        let longer = last.and_then(|last| self.longest_from(begin + last, number));
+        longer.or_else(|| self.buckets.get(rank)?.cover.of(number))
+    }
+
+    /// The longest match with more digits than a bucket, given the last entry that does not sort after the number.
+    fn longest_from(&self, mut index: usize, number: Prefix) -> Option<(Prefix, usize)> {
         let Node { prefix, lengths, .. } = *self.nodes.get(index)?;
         let covering = lengths & u16::MAX >> (Prefix::MAX_DIGITS - prefix.common_digits(number));
-        let digits = covering.checked_ilog2()?;
+        let digits = covering.checked_ilog2().filter(|digits| *digits > self.bucket_digits)?;
         for _ in 0..(lengths ^ covering).count_ones() {
             index = self.parent(index)?;
         }
@@ -112,13 +148,13 @@ impl PrefixTree {
 
     /// The index of the first entry whose prefix does not sort before this one.
     pub fn index_from(&self, prefix: Prefix) -> usize {
-        let (begin, bucket) = self.bucket(prefix);
+        let (begin, bucket) = self.nodes_of(prefix.rank(self.bucket_digits));
         begin + bucket.partition_point(|node| node.prefix < prefix)
     }
 
     /// The number of entries whose prefix does not sort after this one.
     fn count_up_to(&self, prefix: Prefix) -> usize {
-        let (begin, bucket) = self.bucket(prefix);
+        let (begin, bucket) = self.nodes_of(prefix.rank(self.bucket_digits));
         begin + bucket.partition_point(|node| node.prefix <= prefix)
     }
 
@@ -129,26 +165,32 @@ impl PrefixTree {
         }
     }
 
-    /// The nodes with the same first digits, and the index of the first of them.
-    fn bucket(&self, prefix: Prefix) -> (usize, &[Node]) {
-        let bucket = (prefix.code() >> self.bucket_shift) as usize;
-        let start = |bucket| self.bucket_starts.get(bucket).map_or(0, |start| *start as usize);
-        let (begin, end) = (start(bucket), start(bucket + 1));
+    /// The nodes of the bucket with this rank, and the index of the first of them.
+    fn nodes_of(&self, rank: usize) -> (usize, &[Node]) {
+        let start = |rank: usize| self.buckets.get(rank).map_or(0, |bucket| bucket.start as usize);
+        let (begin, end) = (start(rank), start(rank + 1));
         (begin, self.nodes.get(begin..end).unwrap_or_default())
     }
 
-    /// Uses as many digits as keep the table within twice the number of entries.
+    /// Uses as many digits as keep the buckets within twice the number of entries.
     fn build_buckets(&mut self) {
-        let digits = (2 * self.nodes.len()).checked_ilog2().unwrap_or(0) / 4;
-        self.bucket_shift = 4 * (Prefix::MAX_DIGITS - digits.min(Prefix::MAX_DIGITS));
-        let buckets = 1 << (4 * digits);
-        self.bucket_starts = Vec::with_capacity(buckets + 1);
-        let (mut before, mut rest) = (0, self.nodes.iter().peekable());
-        for bucket in 0..=buckets as u64 {
-            while rest.next_if(|node| node.prefix.code() >> self.bucket_shift < bucket).is_some() {
-                before += 1;
+        let digits = (2 * self.nodes.len()).checked_ilog(Prefix::RANKS).unwrap_or(0).min(Prefix::MAX_RANKED);
+        self.bucket_digits = digits;
+        self.buckets.reserve_exact(Prefix::RANKS.pow(digits) + 1);
+        let (mut start, mut rest) = (0, self.nodes.iter().peekable());
+        for rank in 0..=Prefix::RANKS.pow(digits) {
+            while rest.next_if(|node| node.prefix.rank(digits) < rank).is_some() {
+                start += 1;
             }
-            self.bucket_starts.push(before);
+            self.buckets.push(Bucket { start, cover: Cover::default() });
+        }
+        for (index, node) in (0..).zip(&self.nodes) {
+            let Some(free_digits) = digits.checked_sub(node.prefix.digits()) else { continue };
+            let first = node.prefix.rank(digits);
+            let covered = self.buckets.get_mut(first..first + Prefix::RANKS.pow(free_digits)).unwrap_or_default();
+            for bucket in covered {
+                bucket.cover = Cover::new(index, node.prefix);
+            }
         }
     }
 }

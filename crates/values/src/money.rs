@@ -80,7 +80,8 @@ impl Money {
 
     /// The exact amount in major units: `12.50` EUR, `12` JPY, `0.0045` EUR.
     pub fn amount(self) -> String {
-        let mut text = Vec::new();
+        // Longer than most, and allocated once: responses contain many amounts.
+        let mut text = Vec::with_capacity(16);
         self.push_amount(&mut text);
         String::from_utf8(text).unwrap_or_default()
     }

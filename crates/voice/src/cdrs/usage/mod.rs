@@ -38,7 +38,7 @@ use values::{Country, Rfc3339, Time, TimeZone, TrunkId, UpstreamId};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// What a series is about.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Key {
     All,
     Id(Uuid),
@@ -186,11 +186,10 @@ fn by_name(group: Option<UsageGroup>) -> (ByName, fn(String) -> Key) {
 }
 
 /// More than a response could sum up in bounded time.
-fn check_number(points: usize) -> Result<(), Problem> {
+fn check_number(rows: usize) -> Result<(), Problem> {
     let mut faults = Faults::default();
-    let is_bounded = i64::try_from(points).is_ok_and(|points| points <= store::MAX_POINTS);
     faults.unless(
-        is_bounded,
+        store::is_within_limit(rows),
         "group_by",
         "has too many series for this range; choose a shorter one or the interval day",
     );

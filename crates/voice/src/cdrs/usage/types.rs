@@ -1,11 +1,10 @@
 //! Usage and traffic series in the API.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::buckets::Interval;
+use super::series::Series;
 use crate::cdrs::rollups::RollupDelta;
 use api::checks::{Checks, Given, must};
 use identity::balance::CURRENCY;
@@ -205,14 +204,14 @@ pub fn money(nanos: i64) -> ExactMoney {
 pub type Label = (Option<String>, Option<String>);
 
 impl UsageSeries {
-    pub fn new((key, name): Label, points: BTreeMap<Time, RollupDelta>) -> UsageSeries {
+    pub fn new((key, name): Label, points: Series) -> UsageSeries {
         let points = points.into_iter().map(|(at, sums)| UsagePoint::new(at, sums)).collect();
         UsageSeries { key, name, points }
     }
 }
 
 impl TrafficSeries {
-    pub fn new((key, name): Label, points: BTreeMap<Time, RollupDelta>) -> TrafficSeries {
+    pub fn new((key, name): Label, points: Series) -> TrafficSeries {
         let point = |(at, sums): (Time, RollupDelta)| TrafficPoint {
             usage: UsagePoint::new(at, sums),
             cost: money(sums.cost),

@@ -162,7 +162,8 @@ deps-clients:
 
 # What packages are built with, and what judges deploy/ and the scripts.
 deps-deploy:
-	@tools/ensure-debian caddy dpkg-dev shellcheck systemd
+	@tools/ensure-debian caddy dpkg-dev haproxy shellcheck systemd
+	@tools/ensure-pgbouncer
 	@tools/ensure-deploy-tools
 
 # What the portal is built with, and the browser of its journeys.

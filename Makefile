@@ -95,8 +95,7 @@ settings: rust ## regenerate docs/settings.md and trunkline.example.toml
 	@TRUNKLINE_WRITE_SETTINGS=1 cargo test --locked --quiet --test it the_settings_page > /dev/null
 
 manual: rust ## build docs/ into target/manual, a folder of pages with search (needs mdBook, which it installs)
-	@command -v mdbook > /dev/null || cargo install mdbook --locked
-	mdbook build
+	mdbook=$$(tools/ensure-mdbook) && "$$mdbook" build
 
 clients: deps-clients ## build the packages of the TypeScript and Python clients into target/clients
 	@mkdir -p target/clients
@@ -163,7 +162,8 @@ deps-clients:
 
 # What packages are built with, and what judges deploy/ and the scripts.
 deps-deploy:
-	@tools/ensure-debian caddy dpkg-dev shellcheck systemd
+	@tools/ensure-debian caddy dpkg-dev haproxy shellcheck systemd
+	@tools/ensure-pgbouncer
 	@tools/ensure-deploy-tools
 
 # What the portal is built with, and the browser of its journeys.

@@ -147,6 +147,15 @@ should cost the same. The numbers are imported over `POST /admin/did-inventory/i
 - **Writes during checkpoints.** Eight clients change trunks while 4,000 CDRs a second are imported and checkpoints
   follow each other: of the WAL on SQLite, beside those of the service itself, and `CHECKPOINT` on PostgreSQL.
 
+### Nodes
+
+The same 32 clients on one PostgreSQL, with one node and with four, in turns; a client sends its next request to the
+next node. Nodes, PostgreSQL and clients share the cores of one machine, so the rate says what coordination costs, not
+what another machine gains. CPU time, user and system, is that of the nodes under load, and of PostgreSQL with all its
+processes, divided by the requests. All calls are of one trunk, so every node waits for the same rows; and four nodes
+decide in groups a quarter as large, so fewer calls share what a transaction costs. Afterwards every allowed call must
+be live once, and `ledger verify`, `audit verify` and `cdrs verify` must pass.
+
 ### Events
 
 - **Event streams.** 200 customers with five streams each, all on one node with SQLite. A client renames trunks, 100 a
@@ -202,8 +211,8 @@ accepted. Commit the file with this page. Runs of single benchmarks are compared
 ## Running one benchmark
 
 `bench/run requests` (or `commits`, `decks`, `statements`, `numbers`, `decisions`, `intake`, `records`, `growth`,
-`archive`, `writes`, `ended`, `streams`, `start`, `slow`, `restarts`, `timing`, `rating`, `edge`) runs one of them and
-leaves this page alone. `records` and `growth` share their CDRs when both run.
+`archive`, `writes`, `ended`, `nodes`, `streams`, `start`, `slow`, `restarts`, `timing`, `rating`, `edge`) runs one of
+them and leaves this page alone. `records` and `growth` share their CDRs when both run.
 "
     )
 }

@@ -9,6 +9,7 @@
 
 mod calls;
 mod commits;
+mod cpu;
 mod customers;
 mod decks;
 mod echo;
@@ -60,6 +61,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("archive", calls::measure_archive),
     ("writes", calls::measure_writes),
     ("ended", calls::measure_ended),
+    ("nodes", calls::measure_nodes),
     ("streams", streams::measure),
     ("start", start::measure),
     ("slow", slow_clients::measure),

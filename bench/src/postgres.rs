@@ -2,7 +2,10 @@
 
 use tokio_postgres::NoTls;
 
-use crate::Outcome;
+use crate::{Outcome, cpu};
+
+/// A process that runs as long as the server does.
+const CHECKPOINTER: &str = "SELECT pid::BIGINT FROM pg_stat_activity WHERE backend_type = 'checkpointer'";
 
 pub struct Database {
     /// Without TLS, so that it does not affect the measurement.
@@ -42,6 +45,11 @@ impl Database {
         drop(client);
         connection.await??;
         Ok(number)
+    }
+
+    /// The process of the server, which has started all its others.
+    pub async fn server_process(&self) -> Outcome<u32> {
+        cpu::parent(u32::try_from(self.number(CHECKPOINTER).await?)?)
     }
 
     pub async fn delete(self) -> Outcome<()> {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::Outcome;
 use crate::http::{Client, get, post};
+use crate::{Outcome, cpu};
 
 const BOOTSTRAP_TOKEN: &str = "bootstrap-token-of-the-benchmark-0123456789";
 const MASTER_SECRET: &str = "master-secret-of-the-benchmark-0123456789";
@@ -44,6 +44,14 @@ impl Service {
         let mut all = vec![("TRUNKLINE_DATABASE_URL", database_url.to_owned())];
         all.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
         Service::launch(TempDir::new_in(work)?, all).await
+    }
+
+    /// Starts another node: on the same database, with the same secrets.
+    pub async fn another_node(&self, work: &Path) -> Outcome<Service> {
+        let mut settings = self.settings.clone();
+        settings.push(("TRUNKLINE_JWT_SECRET", self.secret("jwt")?));
+        settings.push(("TRUNKLINE_SWITCH_SECRET", self.secret("switch")?));
+        Service::launch(TempDir::new_in(work)?, settings).await
     }
 
     async fn launch(folder: TempDir, settings: Vec<(&'static str, String)>) -> Outcome<Service> {
@@ -80,8 +88,18 @@ impl Service {
 
     /// The Authorization header of a switch.
     pub fn switch_authorization(&self) -> Outcome<String> {
-        let secret = std::fs::read_to_string(self.folder.path().join("secrets/switch"))?;
-        Ok(format!("Authorization: Bearer {}\r\n", secret.trim()))
+        Ok(format!("Authorization: Bearer {}\r\n", self.secret("switch")?))
+    }
+
+    /// A secret that the service has generated.
+    fn secret(&self, name: &str) -> Outcome<String> {
+        let secret = std::fs::read_to_string(self.folder.path().join("secrets").join(name))?;
+        Ok(secret.trim().to_owned())
+    }
+
+    /// CPU time so far, in seconds.
+    pub fn cpu_seconds(&self) -> Outcome<f64> {
+        cpu::seconds(self.process.child.id())
     }
 
     /// Resident memory in MiB.

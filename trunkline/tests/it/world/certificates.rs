@@ -73,7 +73,8 @@ impl Authority {
 }
 
 impl Identity {
-    fn pem(&self) -> Vec<u8> {
+    /// Both in one file.
+    pub fn pem(&self) -> Vec<u8> {
         [std::fs::read(&self.certificate).unwrap(), std::fs::read(&self.key).unwrap()].concat()
     }
 

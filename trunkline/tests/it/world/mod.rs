@@ -17,6 +17,7 @@ pub mod accounts;
 pub mod authenticator;
 pub mod certificates;
 pub mod client;
+pub mod daemon;
 pub mod did_supplier;
 pub mod engines;
 pub mod fixtures;

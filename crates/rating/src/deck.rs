@@ -1,19 +1,22 @@
 //! A deck in memory: all entries of one upstream's deck, in arrays built for longest-prefix match.
 //!
 //! ```text
-//!   tree   3      31     3120   3120       316    49  …   the prefix of each entry, as a [`PrefixTree`]
-//!   terms  June   June   June   December   June   May …   effective_at, and the offer or an end
+//!   tree   3   31   3120   3120   316   49  …   the prefix of each entry and the index of its term, as a [`PrefixTree`]
+//!          0   1    0      2      0     3
+//!   terms  June   June   December   May  …      effective_at, and the offer or an end
 //! ```
+//!
+//! The prefixes of a destination mostly have the same terms, which are stored once.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
 use crate::leaf::{self, LeafError};
-use crate::tree::{PrefixTree, TooMany, TreeBuilder};
-use crate::{DeckTimes, Destination, Entry, Listing, Offer, Prefix, UnixMillis};
+use crate::tree::{Found, PrefixTree, TooMany, TreeBuilder};
+use crate::{DeckTimes, Destination, Entry, Listing, Offer, Prefix, Rate, UnixMillis};
 
 /// An immutable deck; the module describes its layout.
 #[derive(Default)]
@@ -130,57 +133,58 @@ impl Deck {
     /// Longest-prefix match: the longest prefix of `number` with an offer in force at `at`.
     pub fn find(&self, number: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
         let mut longest = self.tree.longest(number);
-        while let Some((prefix, last)) = longest {
-            if let Some(listing) = self.in_force(prefix, last, at) {
+        while let Some(found) = longest {
+            if let Some(listing) = self.in_force(found, at) {
                 return Some(listing);
             }
-            longest = self.tree.shorter(last);
+            longest = self.tree.shorter(found);
         }
         None
     }
 
-    /// The prefixes of a number that have entries, longest first, each with the index of its last entry.
-    pub(crate) fn covering(&self, number: Prefix) -> impl Iterator<Item = (Prefix, usize)> {
+    /// The prefixes of a number that have entries, longest first.
+    pub(crate) fn covering(&self, number: Prefix) -> impl Iterator<Item = Found> {
         self.tree.covering(number)
     }
 
     /// The times of the last entries of the prefixes of a number.
     pub(crate) fn last_times(&self, number: Prefix) -> impl Iterator<Item = UnixMillis> {
-        self.covering(number).filter_map(move |(_, last)| Some(self.terms.get(last)?.effective_at))
+        self.covering(number).filter_map(|found| Some(self.term(found.value)?.effective_at))
     }
 
     /// The times of all entries of the prefixes of a number.
     pub(crate) fn times(&self, number: Prefix) -> impl Iterator<Item = UnixMillis> {
-        self.covering(number).flat_map(move |(prefix, last)| {
-            let terms = self.terms.get(self.tree.index_from(prefix)..=last).unwrap_or_default();
-            terms.iter().map(|term| term.effective_at)
-        })
+        let terms = self.covering(number).flat_map(|found| self.tree.values(found));
+        terms.filter_map(|term| Some(self.term(term)?.effective_at))
     }
 
     /// The prefixes that have entries, in order, starting at `from`.
     pub(crate) fn prefixes(&self, from: Prefix) -> impl Iterator<Item = Prefix> {
-        self.tree.from(from).map(|(prefix, _)| prefix)
+        self.tree.from(from).map(|found| found.prefix)
     }
 
     /// The offer in force for exactly this prefix.
     pub fn get(&self, prefix: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
-        self.in_force(prefix, self.tree.last(prefix)?, at)
+        self.in_force(self.tree.get(prefix)?, at)
     }
 
     /// The offers in force at `at`, in prefix order, starting at `from`.
     pub fn listings(&self, from: Prefix, at: UnixMillis) -> impl Iterator<Item = Listing<&Offer>> {
-        self.tree.from(from).filter_map(move |(prefix, last)| self.in_force(prefix, last, at))
+        self.tree.from(from).filter_map(move |found| self.in_force(found, at))
     }
 
-    /// The offer in force of a prefix, given the index of its last entry.
-    pub(crate) fn in_force(&self, prefix: Prefix, last: usize, at: UnixMillis) -> Option<Listing<&Offer>> {
-        let mut term = self.terms.get(last)?;
+    /// The offer in force of a prefix.
+    pub(crate) fn in_force(&self, found: Found, at: UnixMillis) -> Option<Listing<&Offer>> {
+        let mut term = self.term(found.value)?;
         if term.effective_at > at {
-            let terms = self.terms.get(self.tree.index_from(prefix)..last)?;
-            let begun = terms.partition_point(|term| term.effective_at <= at);
-            term = terms.get(begun.checked_sub(1)?)?;
+            let mut terms = self.tree.values(found).rev().filter_map(|term| self.term(term));
+            term = terms.find(|term| term.effective_at <= at)?;
         }
-        Some(Listing { prefix, effective_at: term.effective_at, offer: term.offer.as_ref()? })
+        Some(Listing { prefix: found.prefix, effective_at: term.effective_at, offer: term.offer.as_ref()? })
+    }
+
+    fn term(&self, index: u32) -> Option<&Term> {
+        self.terms.get(index as usize)
     }
 }
 
@@ -205,14 +209,18 @@ fn without_past(entries: impl Iterator<Item = Entry>, at: UnixMillis) -> impl It
     })
 }
 
+/// What distinguishes a term: when it begins, and what it offers for which of the destinations.
+type TermKey = (UnixMillis, Option<(Rate, usize)>);
+
 /// Builds a deck from entries, pushed in order.
 #[derive(Default)]
 struct DeckBuilder {
     deck: Deck,
     tree: TreeBuilder,
-    destinations: HashSet<Arc<Destination>, RandomState>,
-    /// The destination of the previous entry, as given and as stored: a shortcut, since most entries repeat it.
-    latest: Option<(Arc<Destination>, Arc<Destination>)>,
+    terms: HashMap<TermKey, u32, RandomState>,
+    destinations: HashMap<Arc<Destination>, usize, RandomState>,
+    /// The destination of the previous entry: a shortcut, since most entries repeat it.
+    latest: Option<(Arc<Destination>, usize)>,
     last: Option<(Prefix, UnixMillis)>,
 }
 
@@ -221,12 +229,10 @@ impl DeckBuilder {
         if self.last.is_some_and(|last| last >= entry.sort_key()) {
             return Err(DeckError::OutOfOrder(entry.prefix));
         }
-        self.tree.push(entry.prefix)?;
         self.deck.prefix_count += usize::from(self.last.is_none_or(|(prefix, _)| prefix != entry.prefix));
         self.last = Some(entry.sort_key());
-        let offer = entry.offer.map(|offer| self.intern(offer));
-        self.deck.terms.push(Term { effective_at: entry.effective_at, offer });
-        Ok(())
+        let (prefix, term) = (entry.prefix, self.term(entry)?);
+        Ok(self.tree.push(prefix, term)?)
     }
 
     fn finish(self) -> Deck {
@@ -236,25 +242,36 @@ impl DeckBuilder {
         deck
     }
 
-    /// Replaces the destination by an equal one that is already stored.
-    fn intern(&mut self, offer: Offer) -> Offer {
-        let (minute, connect_fee) = offer.rate.price_key();
-        self.deck.max_nanos = self.deck.max_nanos.max(minute).max(connect_fee);
-        if let Some((given, stored)) = &self.latest
-            && Arc::ptr_eq(given, &offer.destination)
-        {
-            return Offer { rate: offer.rate, destination: Arc::clone(stored) };
+    /// The index of the entry's term, which is added unless it is known.
+    fn term(&mut self, entry: Entry) -> Result<u32, TooMany> {
+        let Entry { effective_at, offer, .. } = entry;
+        let offer = offer.map(|offer| (offer.rate, self.destination(offer.destination)));
+        if let Some(known) = self.terms.get(&(effective_at, offer)) {
+            return Ok(*known);
         }
-        let given = offer.destination;
-        let stored = match self.destinations.get(&given) {
-            Some(known) => Arc::clone(known),
-            None => {
-                self.destinations.insert(Arc::clone(&given));
-                self.deck.destinations.push(Arc::clone(&given));
-                Arc::clone(&given)
-            }
-        };
-        self.latest = Some((given, Arc::clone(&stored)));
-        Offer { rate: offer.rate, destination: stored }
+        let added = u32::try_from(self.deck.terms.len()).map_err(|_| TooMany)?;
+        self.terms.insert((effective_at, offer), added);
+        let offer = offer.and_then(|(rate, destination)| {
+            let (minute, connect_fee) = rate.price_key();
+            self.deck.max_nanos = self.deck.max_nanos.max(minute).max(connect_fee);
+            Some(Offer { rate, destination: Arc::clone(self.deck.destinations.get(destination)?) })
+        });
+        self.deck.terms.push(Term { effective_at, offer });
+        Ok(added)
+    }
+
+    /// The index of a destination, which is added unless an equal one is known.
+    fn destination(&mut self, given: Arc<Destination>) -> usize {
+        if let Some((latest, index)) = &self.latest
+            && Arc::ptr_eq(latest, &given)
+        {
+            return *index;
+        }
+        let index = *self.destinations.entry(Arc::clone(&given)).or_insert_with(|| {
+            self.deck.destinations.push(Arc::clone(&given));
+            self.deck.destinations.len() - 1
+        });
+        self.latest = Some((given, index));
+        index
     }
 }

@@ -52,6 +52,10 @@ impl Factor {
     }
 
     pub fn apply_to_nanos(self, nanos: i64) -> Result<i64, TooLarge> {
+        // Most rates have no connect fee.
+        if nanos == 0 {
+            return Ok(0);
+        }
         let product = u128::from(nanos.unsigned_abs()).checked_mul(self.numerator).ok_or(TooLarge)?;
         half_up(product, self.denominator)
     }

@@ -118,9 +118,8 @@ pub struct Plan {
     markup_ppm: i32,
     allow_below_cost: bool,
     rules: Vec<PlanRule>,
+    /// With the rule of each prefix.
     prefixes: PrefixTree,
-    /// The rule of each prefix.
-    prefix_rules: Vec<u32>,
     destinations: HashMap<Box<str>, u32, RandomState>,
     countries: HashMap<Country, u32, RandomState>,
 }
@@ -157,13 +156,10 @@ impl Plan {
         if let Some([_, (_, later)]) = by_prefix.array_windows().find(|[(one, _), (next, _)]| one == next) {
             return Err(PlanError::Duplicate(*later as usize));
         }
-        let (mut prefixes, mut prefix_rules) = (TreeBuilder::default(), Vec::with_capacity(by_prefix.len()));
-        for (prefix, rule) in by_prefix {
-            prefixes.push(prefix)?;
-            prefix_rules.push(rule);
-        }
+        let mut prefixes = TreeBuilder::default();
+        by_prefix.into_iter().try_for_each(|(prefix, rule)| prefixes.push(prefix, rule))?;
         let prefixes = prefixes.finish();
-        Ok(Plan { base, markup_ppm, allow_below_cost, rules, prefixes, prefix_rules, destinations, countries })
+        Ok(Plan { base, markup_ppm, allow_below_cost, rules, prefixes, destinations, countries })
     }
 
     pub fn base(&self) -> PlanBase {
@@ -182,9 +178,15 @@ impl Plan {
     /// What decides the price of a number, given the destination of its base. The prefix that a number is sold at has
     /// the same rule as the number.
     pub fn decide(&self, number: Prefix, destination: &str, country: Country) -> PricedBy {
-        if let Some(rule) = self.prefixes.longest(number).and_then(|(_, index)| self.prefix_rules.get(index)) {
-            return PricedBy::Prefix(*rule);
-        }
+        self.decide_by_prefix(number).unwrap_or_else(|| self.decide_by_destination(destination, country))
+    }
+
+    /// The rule of a prefix, which comes before all others: it takes no destination to know it.
+    pub(crate) fn decide_by_prefix(&self, number: Prefix) -> Option<PricedBy> {
+        self.prefixes.longest(number).map(|found| PricedBy::Prefix(found.value))
+    }
+
+    fn decide_by_destination(&self, destination: &str, country: Country) -> PricedBy {
         if let Some(rule) = self.destinations.get(destination) {
             return PricedBy::Destination(*rule);
         }
@@ -193,18 +195,19 @@ impl Plan {
 
     /// The prefixes of the rules, in order, starting at `from`.
     pub(crate) fn prefixes(&self, from: Prefix) -> impl Iterator<Item = Prefix> {
-        self.prefixes.from(from).map(|(prefix, _)| prefix)
+        self.prefixes.from(from).map(|found| found.prefix)
     }
 
-    /// The price of a number whose base is this rate of a deck, by the factors to its list price and its cost; `None`
-    /// if the price does not fit into nanos. Also the prefix of the rule, if it has one.
+    /// The price of a number with this rule of a prefix, if any, and with this rate of a deck as its base, by the factors
+    /// to its list price and its cost; `None` if the price does not fit into nanos. Also the prefix of the rule, if it has
+    /// one.
     pub(crate) fn price(
         &self,
-        number: Prefix,
+        by_prefix: Option<PricedBy>,
         (deck_rate, destination): (&Rate, &Destination),
         (list, cost): (Factor, Factor),
     ) -> Option<(Rate, PricedBy, Option<Prefix>)> {
-        let by = self.decide(number, &destination.name, destination.country);
+        let by = by_prefix.unwrap_or_else(|| self.decide_by_destination(&destination.name, destination.country));
         let rule = by.rule().and_then(|rule| self.rules.get(rule));
         let (markup_ppm, fixed) = match rule.map(|rule| rule.price) {
             Some(RulePrice::Markup(ppm)) => (ppm, None),

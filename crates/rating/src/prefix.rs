@@ -99,6 +99,11 @@ impl Prefix {
         Prefix(self.first(digits))
     }
 
+    /// The digit at an index below 15, plus one; zero for none.
+    pub(crate) fn digit_code(self, index: u32) -> u32 {
+        (self.0 >> shift(index) & 15) as u32
+    }
+
     /// The place of the first digits, at most [`Prefix::MAX_RANKED`] of them, among all that could be there.
     pub(crate) fn rank(self, digits: u32) -> usize {
         let code = self.0 >> (4 * (Prefix::MAX_DIGITS - digits));

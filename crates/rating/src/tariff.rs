@@ -91,12 +91,12 @@ impl<K: PartialEq> Upstream<K> {
         let decks = replaced.iter().copied().chain(self.decks());
         let mut walks: Vec<_> = decks.map(|deck| (deck, deck.covering(number).peekable())).collect();
         loop {
-            let prefix = walks.iter_mut().filter_map(|(_, walk)| Some(walk.peek()?.0)).max()?;
+            let prefix = walks.iter_mut().filter_map(|(_, walk)| Some(walk.peek()?.prefix)).max()?;
             let (mut found, mut is_decided) = (None, false);
             for (position, (deck, walk)) in walks.iter_mut().enumerate() {
-                let Some((_, last)) = walk.next_if(|(covering, _)| *covering == prefix) else { continue };
+                let Some(covering) = walk.next_if(|covering| covering.prefix == prefix) else { continue };
                 if !is_decided {
-                    found = deck.in_force(prefix, last, at);
+                    found = deck.in_force(covering, at);
                     is_decided = found.is_some() || position < replaced.len();
                 }
             }
@@ -229,28 +229,27 @@ impl<K: Ord + Copy> Tariff<K> {
         number: Prefix,
         find: impl Fn(&'t Upstream<K>) -> Option<Listing<&'t Offer>>,
     ) -> Option<SellRate<'t, K>> {
-        let (mut longest, mut cheapest) = (None, None::<Cheapest<'_, K>>);
+        // First, so that memory is read for both at once.
+        let by_prefix = self.plan.as_ref().and_then(|plan| plan.decide_by_prefix(number));
+        let (mut longest, mut cheapest) = (None, None::<Bid<'_, K>>);
         for upstream in self.active() {
             let Some(source) = find(upstream) else { continue };
             longest = longest.max(Some(source.prefix));
-            let deck_rate = &source.offer.rate;
-            let (Ok(cost), Ok(rate)) = (upstream.cost_factor.apply(deck_rate), upstream.sell_factor.apply(deck_rate))
-            else {
-                continue;
-            };
+            let bid = Bid { upstream, source };
             // Upstreams are sorted by key, so the lower key wins among equals.
-            let price_key = (cost.price_key(), rate.price_key());
-            if cheapest.as_ref().is_none_or(|cheapest| price_key < cheapest.price_key) {
-                cheapest = Some(Cheapest { price_key, upstream, source, rate });
+            if cheapest.as_ref().is_none_or(|cheapest| bid.is_cheaper_than(cheapest)) {
+                cheapest = Some(bid);
             }
         }
-        let (Cheapest { upstream, source, rate, .. }, prefix) = (cheapest?, longest?);
-        let list = SellRate { prefix, rate, upstream: upstream.key, source, by: PricedBy::List, held: None };
-        let Some(plan) = &self.plan else { return Some(list) };
-        let base = (&source.offer.rate, &*source.offer.destination);
-        let (rate, by, of_rule) = plan.price(number, base, (upstream.sell_factor, upstream.cost_factor))?;
+        let (Bid { upstream, source }, prefix) = (cheapest?, longest?);
+        let (list, cost, deck_rate) = (upstream.sell_factor, upstream.cost_factor, &source.offer.rate);
+        let (rate, by, of_rule) = match &self.plan {
+            Some(plan) => plan.price(by_prefix, (deck_rate, &source.offer.destination), (list, cost))?,
+            None => (list.apply(deck_rate).ok()?, PricedBy::List, None),
+        };
         // Both cover the number, so the longer one sorts last.
-        Some(SellRate { prefix: of_rule.map_or(prefix, |of_rule| of_rule.max(prefix)), rate, by, ..list })
+        let prefix = of_rule.map_or(prefix, |of_rule| of_rule.max(prefix));
+        Some(SellRate { prefix, rate, upstream: upstream.key, source, by, held: None })
     }
 
     /// The sell rate of exactly this prefix, if it is sold.
@@ -296,13 +295,21 @@ impl<K: Ord + Copy> Tariff<K> {
     }
 }
 
-/// The upstream that the list price comes from.
-struct Cheapest<'t, K> {
-    /// By cost, then by list price.
-    price_key: ((i64, i64), (i64, i64)),
+/// An upstream and its row for a number.
+struct Bid<'t, K> {
     upstream: &'t Upstream<K>,
     source: Listing<&'t Offer>,
-    rate: Rate,
+}
+
+impl<K> Bid<'_, K> {
+    /// By cost, then by list price.
+    fn is_cheaper_than(&self, other: &Self) -> bool {
+        let price = |bid: &Self, of: fn(&Upstream<K>) -> Factor| {
+            of(bid.upstream).apply(&bid.source.offer.rate).map_or((i64::MAX, i64::MAX), |rate| rate.price_key())
+        };
+        let order = |of| price(self, of).cmp(&price(other, of));
+        order(|upstream| upstream.cost_factor).then_with(|| order(|upstream| upstream.sell_factor)).is_lt()
+    }
 }
 
 /// The sell rate of a number and the upstreams that could carry the call.

@@ -1,12 +1,13 @@
-//! Prefixes in arrays built for longest-prefix match. A prefix may have several entries.
+//! Prefixes in arrays built for longest-prefix match. A prefix may have several entries, each with a value.
 //!
 //! ```text
-//!   nodes          3      31     3120   3120       316    49  …   the prefix of each entry, sorted
+//!   nodes          3      31     3120   3120       316    49  …   the prefix of each entry, sorted, and its value
 //!     parent       –      0      1      1          1      –   …   the last entry of the next shorter prefix
 //!     lengths      1      1 2    1 2 4  1 2 4      1 2 3  2   …   digits of the prefix and of its parents, as bits
 //!   buckets        0      1      2      3     4     5     …   numbers by their first digits
 //!     start        0      0      0      0     5     …         number of entries before those that begin so
 //!     cover        –      –      –      0     –     …         the last entry of the longest prefix that all begin with
+//!     next         –      –      –      1     9     …         the digits that follow in prefixes with more digits
 //! ```
 //!
 //! Everything between a prefix and a number that it covers begins with that prefix too. So the longest match of a
@@ -14,13 +15,13 @@
 //! up follows from the digits that both have in common.
 //!
 //! Reading far apart in memory is what takes time, so the buckets, at most twice as many as the nodes, know the answer
-//! for most numbers: the longest match among the prefixes that have no more digits than a bucket. The few nodes in the
-//! bucket are searched for a longer one.
+//! for most numbers: the longest match among the prefixes that have no more digits than a bucket. Its nodes are searched
+//! for a longer one only if some continue with the next digit of the number.
 
 use crate::Prefix;
 
-/// The parent of an entry without one.
-const NO_PARENT: u32 = u32::MAX;
+/// In place of the index of an entry: there are fewer.
+const NONE: u32 = u32::MAX;
 
 #[derive(Default, Debug)]
 pub(crate) struct PrefixTree {
@@ -34,34 +35,33 @@ pub(crate) struct PrefixTree {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     prefix: Prefix,
+    value: u32,
     parent: u32,
     lengths: u16,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Bucket {
     start: u32,
-    cover: Cover,
+    cover: u32,
+    /// Value and lengths of the cover; no lengths without one.
+    value: u32,
+    lengths: u16,
+    /// By [`Prefix::digit_code`], as bits.
+    next: u16,
 }
 
-/// The index of an entry in the upper 28 bits and the digits of its prefix in the lower ones, so that a bucket has eight
-/// bytes. Zero for none: every prefix has digits.
-#[derive(Clone, Copy, Default, Debug)]
-struct Cover(u32);
-
-impl Cover {
-    const MAX_INDEX: u32 = u32::MAX >> 4;
-
-    fn new(index: u32, prefix: Prefix) -> Cover {
-        Cover(index << 4 | prefix.digits())
-    }
-
-    fn of(self, number: Prefix) -> Option<(Prefix, usize)> {
-        (self.0 != 0).then(|| (number.truncated(self.0 & 15), self.0 as usize >> 4))
-    }
+/// A prefix with entries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    pub prefix: Prefix,
+    /// The index of its last entry.
+    pub last: usize,
+    /// The value of that entry.
+    pub value: u32,
 }
 
-/// More entries than [`Cover::MAX_INDEX`].
+/// More entries than fit into 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TooMany;
 
@@ -74,13 +74,12 @@ pub(crate) struct TreeBuilder {
 }
 
 impl TreeBuilder {
-    pub fn push(&mut self, prefix: Prefix) -> Result<(), TooMany> {
-        let index =
-            u32::try_from(self.tree.nodes.len()).ok().filter(|index| *index <= Cover::MAX_INDEX).ok_or(TooMany)?;
+    pub fn push(&mut self, prefix: Prefix, value: u32) -> Result<(), TooMany> {
+        let index = u32::try_from(self.tree.nodes.len()).ok().filter(|index| *index != NONE).ok_or(TooMany)?;
         while self.open.pop_if(|(cover, _)| *cover == prefix || !cover.covers(prefix)).is_some() {}
-        let parent = self.open.last().map_or(NO_PARENT, |(_, parent)| *parent);
+        let parent = self.open.last().map_or(NONE, |(_, parent)| *parent);
         let shorter = self.tree.nodes.get(parent as usize).map_or(0, |node| node.lengths);
-        self.tree.nodes.push(Node { prefix, parent, lengths: shorter | 1 << prefix.digits() });
+        self.tree.nodes.push(Node { prefix, value, parent, lengths: shorter | 1 << prefix.digits() });
         self.open.push((prefix, index));
         Ok(())
     }
@@ -99,55 +98,74 @@ impl PrefixTree {
         size_of_val(self.nodes.as_slice()) + size_of_val(self.buckets.as_slice())
     }
 
-    /// The prefixes in order, starting at this one, each with the index of its last entry.
-    pub fn from(&self, prefix: Prefix) -> impl Iterator<Item = (Prefix, usize)> {
+    /// The prefixes in order, starting at this one.
+    pub fn from(&self, prefix: Prefix) -> impl Iterator<Item = Found> {
         let begin = self.index_from(prefix);
         let nodes = self.nodes.get(begin..).unwrap_or_default();
         nodes.chunk_by(|one, next| one.prefix == next.prefix).scan(begin, |end, same| {
             *end += same.len();
-            Some((same.first()?.prefix, *end - 1))
+            let Node { prefix, value, .. } = *same.last()?;
+            Some(Found { prefix, last: *end - 1, value })
         })
     }
 
-    /// The longest prefix of a number that has entries, and the index of its last entry.
-    pub fn longest(&self, number: Prefix) -> Option<(Prefix, usize)> {
+    /// The longest prefix of a number that has entries.
+    pub fn longest(&self, number: Prefix) -> Option<Found> {
         let rank = number.rank(self.bucket_digits);
-        let (begin, nodes) = self.nodes_of(rank);
-        let last = nodes.partition_point(|node| node.prefix <= number).checked_sub(1);
-        let longer = last.and_then(|last| self.longest_from(begin + last, number));
-        longer.or_else(|| self.buckets.get(rank)?.cover.of(number))
-    }
-
-    /// The longest match with more digits than a bucket, given the last entry that does not sort after the number.
-    fn longest_from(&self, mut index: usize, number: Prefix) -> Option<(Prefix, usize)> {
-        let Node { prefix, lengths, .. } = *self.nodes.get(index)?;
-        let covering = lengths & u16::MAX >> (Prefix::MAX_DIGITS - prefix.common_digits(number));
-        let digits = covering.checked_ilog2().filter(|digits| *digits > self.bucket_digits)?;
-        for _ in 0..(lengths ^ covering).count_ones() {
-            index = self.parent(index)?;
+        let bucket = self.buckets.get(rank)?;
+        if bucket.next & 1 << number.digit_code(self.bucket_digits) != 0
+            && let Some(longer) = self.longest_in(rank, number)
+        {
+            return Some(longer);
         }
-        Some((number.truncated(digits), index))
+        let prefix = number.truncated(bucket.lengths.checked_ilog2()?);
+        Some(Found { prefix, last: bucket.cover as usize, value: bucket.value })
     }
 
-    /// The next shorter prefix of the same numbers, and the index of its last entry.
-    pub fn shorter(&self, index: usize) -> Option<(Prefix, usize)> {
-        let parent = self.parent(index)?;
-        Some((self.nodes.get(parent)?.prefix, parent))
+    /// The longest match with more digits than the bucket of a number.
+    fn longest_in(&self, rank: usize, number: Prefix) -> Option<Found> {
+        let (begin, nodes) = self.nodes_of(rank);
+        let last = nodes.partition_point(|node| node.prefix <= number).checked_sub(1)?;
+        let Node { prefix, lengths, .. } = *nodes.get(last)?;
+        let covering = lengths & u16::MAX >> (Prefix::MAX_DIGITS - prefix.common_digits(number));
+        covering.checked_ilog2().filter(|digits| *digits > self.bucket_digits)?;
+        let mut index = begin + last;
+        for _ in 0..(lengths ^ covering).count_ones() {
+            index = self.nodes.get(index)?.parent as usize;
+        }
+        self.found(index)
     }
 
-    /// The prefixes of a number that have entries, longest first, each with the index of its last entry.
-    pub fn covering(&self, number: Prefix) -> impl Iterator<Item = (Prefix, usize)> {
-        std::iter::successors(self.longest(number), |(_, index)| self.shorter(*index))
+    /// The next shorter prefix of the same numbers.
+    pub fn shorter(&self, found: Found) -> Option<Found> {
+        self.found(self.nodes.get(found.last)?.parent as usize)
     }
 
-    /// The index of the last entry of exactly this prefix.
-    pub fn last(&self, prefix: Prefix) -> Option<usize> {
+    /// The prefixes of a number that have entries, longest first.
+    pub fn covering(&self, number: Prefix) -> impl Iterator<Item = Found> {
+        std::iter::successors(self.longest(number), |found| self.shorter(*found))
+    }
+
+    /// Exactly this prefix, if it has entries.
+    pub fn get(&self, prefix: Prefix) -> Option<Found> {
         let last = self.count_up_to(prefix).checked_sub(1)?;
-        (self.nodes.get(last)?.prefix == prefix).then_some(last)
+        self.found(last).filter(|found| found.prefix == prefix)
+    }
+
+    /// The values of all entries of a prefix, in order.
+    pub fn values(&self, found: Found) -> impl DoubleEndedIterator<Item = u32> {
+        let nodes = self.nodes.get(self.index_from(found.prefix)..=found.last).unwrap_or_default();
+        nodes.iter().map(|node| node.value)
+    }
+
+    /// The prefix whose last entry has this index.
+    fn found(&self, last: usize) -> Option<Found> {
+        let Node { prefix, value, .. } = *self.nodes.get(last)?;
+        Some(Found { prefix, last, value })
     }
 
     /// The index of the first entry whose prefix does not sort before this one.
-    pub fn index_from(&self, prefix: Prefix) -> usize {
+    fn index_from(&self, prefix: Prefix) -> usize {
         let (begin, bucket) = self.nodes_of(prefix.rank(self.bucket_digits));
         begin + bucket.partition_point(|node| node.prefix < prefix)
     }
@@ -156,13 +174,6 @@ impl PrefixTree {
     fn count_up_to(&self, prefix: Prefix) -> usize {
         let (begin, bucket) = self.nodes_of(prefix.rank(self.bucket_digits));
         begin + bucket.partition_point(|node| node.prefix <= prefix)
-    }
-
-    fn parent(&self, index: usize) -> Option<usize> {
-        match self.nodes.get(index)?.parent {
-            NO_PARENT => None,
-            parent => Some(parent as usize),
-        }
     }
 
     /// The nodes of the bucket with this rank, and the index of the first of them.
@@ -182,14 +193,17 @@ impl PrefixTree {
             while rest.next_if(|node| node.prefix.rank(digits) < rank).is_some() {
                 start += 1;
             }
-            self.buckets.push(Bucket { start, cover: Cover::default() });
+            self.buckets.push(Bucket { start, ..Bucket::default() });
         }
         for (index, node) in (0..).zip(&self.nodes) {
-            let Some(free_digits) = digits.checked_sub(node.prefix.digits()) else { continue };
-            let first = node.prefix.rank(digits);
-            let covered = self.buckets.get_mut(first..first + Prefix::RANKS.pow(free_digits)).unwrap_or_default();
-            for bucket in covered {
-                bucket.cover = Cover::new(index, node.prefix);
+            let (first, length) = (node.prefix.rank(digits), node.prefix.digits());
+            let count = Prefix::RANKS.pow(digits.saturating_sub(length));
+            for bucket in self.buckets.get_mut(first..first + count).unwrap_or_default() {
+                if length > digits {
+                    bucket.next |= 1 << node.prefix.digit_code(digits);
+                } else {
+                    (bucket.cover, bucket.value, bucket.lengths) = (index, node.value, node.lengths);
+                }
             }
         }
     }

@@ -47,7 +47,7 @@ test('the low-balance alert can be changed and is refused in words when it is wr
   await expect(page.getByRole('dialog').getByText(/100/).last()).toBeVisible();
   await page.getByLabel(/^Threshold in percent/).fill('35');
   await page.getByRole('button', { name: 'Save alert' }).click();
-  await expect(page.getByText('On: below 35 %')).toBeVisible();
+  await expect(page.getByText('On: below 35%')).toBeVisible();
 });
 
 test('a paid top-up appears without reloading and leads on to where the customer was @core @postgres', async ({ page }) => {

@@ -37,9 +37,13 @@ export function count(n: number | null | undefined): string {
   return n === null || n === undefined ? NONE : new Intl.NumberFormat().format(n);
 }
 
-/** A ratio from 0 to 1. */
-export function percent(x: number | null | undefined): string {
-  return x === null || x === undefined ? NONE : new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 }).format(x);
+/** `1 call`, `1,234 calls`. */
+export const plural = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+
+/** A ratio from 0 to 1. What rounds to zero has no sign. */
+export function percent(x: number | null | undefined, sign = false): string {
+  if (x === null || x === undefined) return NONE;
+  return new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1, signDisplay: sign ? 'exceptZero' : 'negative' }).format(x);
 }
 
 export function duration(seconds: number | null | undefined): string {
@@ -53,7 +57,7 @@ export function bytes(n: number | null | undefined): string {
   if (n === null || n === undefined) return NONE;
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const power = Math.min(units.length - 1, n > 0 ? Math.floor(Math.log10(n) / 3) : 0);
-  return new Intl.NumberFormat(undefined, { style: 'unit', unit: units[power], unitDisplay: 'short', maximumFractionDigits: power ? 1 : 0 }).format(n / 1000 ** power);
+  return new Intl.NumberFormat(undefined, { style: 'unit', unit: units[power], unitDisplay: power ? 'short' : 'long', maximumFractionDigits: power ? 1 : 0 }).format(n / 1000 ** power);
 }
 
 const TWO_DIGIT_CODES = '20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98'.split(' ');

@@ -1,4 +1,5 @@
 // The texts of the billing screens.
+import { plural } from '$format';
 
 export const words = {
   balance: {
@@ -16,7 +17,7 @@ export const words = {
     runway: 'Lasts for',
     runwayHint: (at: string) => `Until ${at}, if calls cost as much as in the last 7 days.`,
     runwayNone: 'No charges for calls in the last 7 days.',
-    days: (days: string) => `${days} days`,
+    days: (days: number) => (days < 1 ? 'Less than a day' : days < 2 ? 'About a day' : plural(Math.floor(days), 'day')),
     exhausted: 'Nothing is available',
     exhaustedText: 'Calls and orders are refused until the balance is topped up.',
     low: 'The balance is low',
@@ -68,7 +69,7 @@ export const words = {
   },
   alert: {
     title: 'Low-balance alert',
-    on: (percent: number) => `On: below ${percent} % of the spend of the last 30 days.`,
+    on: (percent: number) => `On: below ${percent}% of the spend of the last 30 days.`,
     off: 'Off. The alert that nothing is available is always sent.',
     hint: 'A notification and a mail, once each time the balance falls below the threshold.',
     enabled: 'Send an alert when the balance is low',

@@ -1,4 +1,4 @@
-import { count } from '$format';
+import { plural } from '$format';
 
 export const words = {
   title: 'Home',
@@ -10,12 +10,11 @@ export const words = {
   figures: {
     balance: 'Balance',
     available: (amount: string) => `${amount} available`,
-    runway: 'Lasts',
-    runwayDays: (days: number) => (days < 1 ? 'Less than a day' : days < 2 ? 'About a day' : `${count(Math.floor(days))} days`),
-    runwayUntil: (when: string) => `until ${when}, at the pace of the last 7 days`,
+    runway: 'Lasts for',
+    runwayUntil: (when: string) => `Until ${when}, at the pace of the last 7 days`,
     runwayNone: 'No charges in the last 7 days',
     today: 'Spent on calls today',
-    todayHint: (calls: string, minutes: string) => `${calls} calls, ${minutes} minutes (UTC day)`,
+    todayHint: (calls: number, minutes: number) => `${plural(calls, 'call')}, ${plural(minutes, 'minute')} (UTC day)`,
     live: 'Live calls',
     liveHint: (peak: string) => `Peak today: ${peak}`,
     asr: 'ASR, 24 hours',
@@ -40,7 +39,7 @@ export const words = {
     empty: 'No calls today',
     emptyText: 'Calls show up here as soon as they are over.',
     simulate: 'Simulate a call',
-    text: (charge: string, calls: string) => `${charge}, ${calls} calls`,
+    text: (charge: string, calls: number) => `${charge}, ${plural(calls, 'call')}`,
   },
 
   attention: {

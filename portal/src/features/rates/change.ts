@@ -8,7 +8,8 @@ export function share(entry: Entry): string | undefined {
   const [before, after] = [Number(entry.from?.amount ?? 0), Number(entry.to?.amount ?? 0)];
   if (!entry.from || !entry.to || before === 0 || before === after) return undefined;
   const value = (after - before) / before;
-  return value > 0 ? `+${percent(value)}` : percent(value);
+  // What rounds to nothing is a change all the same.
+  return Math.abs(value) < 0.0005 ? `<${percent(0.001)}` : percent(value, true);
 }
 
 export const isFeeOnly = (entry: Entry): boolean => entry.from !== null && entry.from?.amount === entry.to?.amount;

@@ -1,3 +1,5 @@
+import { plural } from '$format';
+
 export const words = {
   title: 'Rates',
   lead: 'What your calls cost, without VAT. The longest prefix of the called number decides.',
@@ -71,13 +73,14 @@ export const words = {
   },
   notices: {
     title: 'Price notices',
-    lead: 'What you were told when your prices changed, and what each change means for your calls.',
+    lead: 'The changes of your prices that you were notified of, and what each means for your calls.',
     empty: { title: 'No price notices yet', text: 'When your prices change, the notice is mailed to you and kept here.' },
     columns: { at: 'Notified', effect: 'In force from', changes: 'Changes', impact: 'Your last 30 days' },
     one: (day: string) => `Price notice of ${day}`,
     unnamed: 'Price notice',
     download: (format: string) => `Download ${format}`,
     filename: (day: string, format: string) => `price-changes-${day}.${format}`,
+    at: (time: string) => `At ${time}.`,
     first: (at: string) => `The first price changes after ${at}.`,
     impact: {
       title: 'What this means for your last 30 days',
@@ -85,7 +88,7 @@ export const words = {
       before: 'Charged',
       after: 'At the new prices',
       change: 'Difference',
-      sums: (calls: string, minutes: string) => `${calls} calls, ${minutes} minutes`,
+      sums: (calls: number, minutes: number) => `${plural(calls, 'call')}, ${plural(minutes, 'minute')}`,
       unsold: (n: string) => `${n} of your calls went to destinations that are not sold any more. They are not compared.`,
       destinations: 'Destinations you called',
       destinationsHint: 'Those whose prices change, the largest change first, 100 at most.',

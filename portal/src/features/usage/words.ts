@@ -1,3 +1,5 @@
+import { plural } from '$format';
+
 export const words = {
   title: 'Usage',
   lead: 'Your calls over time. Drag across the chart to look closer.',
@@ -54,7 +56,7 @@ export const words = {
     allTrunks: 'All trunks',
     periods: { '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days' },
     value: (asr: string, acd: string) => `ASR ${asr} · ACD ${acd}`,
-    sample: (n: string) => `${n} calls`,
+    sample: (n: number) => plural(n, 'call'),
     none: 'No calls',
   },
   peaks: {

@@ -33,6 +33,7 @@ export const words = {
   from: 'From',
   to: 'To',
   period: 'Period',
+  since: (at: string) => `Since ${at}`,
   custom: 'Custom …',
   periods: {
     all: 'All time',

@@ -19,14 +19,20 @@ import type { Component } from 'svelte';
 import type { Schema } from '$api';
 
 export type Count = (inbox: Schema<'Inbox'>) => number;
-export type Item = { label: string; href: string; count?: Count };
+export type Item = {
+  label: string;
+  href: string;
+  /** Another address of the same screen. */
+  also?: string;
+  count?: Count;
+};
 export type Entry = Item & { icon: Component<{ size?: number | string }>; items?: Item[] };
 
 export const customerMenu: Entry[] = [
   { label: 'Home', href: '/', icon: House },
   {
     label: 'Calls', href: '/calls', icon: Phone, items: [
-      { label: 'Records', href: '/calls' },
+      { label: 'History', href: '/calls' },
       { label: 'Live', href: '/calls/live' },
       { label: 'Usage', href: '/usage' },
       { label: 'Exports', href: '/calls/exports' },
@@ -52,7 +58,7 @@ export const customerMenu: Entry[] = [
     label: 'Billing', href: '/billing', icon: Wallet, items: [
       { label: 'Balance', href: '/billing' },
       { label: 'Top-ups', href: '/billing/topups' },
-      { label: 'Cards', href: '/billing/cards' },
+      { label: 'Cards', href: '/billing/cards', also: '/billing/auto-recharge' },
       { label: 'Invoices', href: '/billing/invoices' },
     ],
   },
@@ -143,7 +149,8 @@ export const teamMenu: Entry[] = [
 /** The address of the menu that is the longest beginning of where we are. */
 export function activeHref(menu: Entry[], path: string): string | undefined {
   return menu
-    .flatMap(({ href, items }) => [href, ...(items ?? []).map((item) => item.href)])
-    .filter((href) => path === href || (href !== '/' && href !== '/team' && path.startsWith(`${href}/`)))
-    .sort((a, b) => b.length - a.length)[0];
+    .flatMap((entry): Item[] => [entry, ...(entry.items ?? [])])
+    .flatMap(({ href, also }) => [{ at: href, href }, ...(also ? [{ at: also, href }] : [])])
+    .filter(({ at }) => path === at || (at !== '/' && at !== '/team' && path.startsWith(`${at}/`)))
+    .sort((a, b) => b.at.length - a.at.length)[0]?.href;
 }

@@ -133,7 +133,7 @@ export const words = {
     ringing: 'Ringing',
     answered: 'Answered',
     hangingUp: 'Hanging up',
-    columns: { state: 'State', numbers: 'From, to', destination: 'Destination', trunk: 'Trunk', duration: 'Duration', reserved: 'Reserved' },
+    columns: { state: 'Status', numbers: 'From, to', destination: 'Destination', trunk: 'Trunk', duration: 'Duration', reserved: 'Reserved' },
     reservedHint: (time: string) => `pays for ${time}`,
     channels: 'Channels in use',
     channelsHint: 'Each zone has a quota of concurrent calls, each trunk a number of channels.',

@@ -27,7 +27,7 @@ export const words = {
   kind: (kind: string) => kinds[kind]?.label ?? sentence(kind),
   kindHint: (kind: string) => kinds[kind]?.hint,
 
-  columns: { purpose: 'For', state: 'State', documents: 'Documents', updated: 'Last change' },
+  columns: { purpose: 'For', state: 'Status', documents: 'Documents', updated: 'Last change' },
   purposes: { kyb: 'Company verification', regulatory_did: 'Number order' },
   statuses: {
     draft: 'Documents missing',
@@ -45,7 +45,7 @@ export const words = {
   titleOrder: 'Documents of a number order',
   facts: {
     purpose: 'For',
-    state: 'State',
+    state: 'Status',
     order: 'Order',
     opened: 'Opened',
     submitted: 'Submitted',

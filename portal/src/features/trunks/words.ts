@@ -143,7 +143,7 @@ export const words = {
     list: 'Networks of the trunk',
     empty: 'No networks yet',
     emptyText: 'Add the public address of your PBX.',
-    columns: { cidr: 'Network', note: 'Note', state: 'State', since: 'Verified', actions: 'Actions' },
+    columns: { cidr: 'Network', note: 'Note', state: 'Status', since: 'Verified', actions: 'Actions' },
     states: { pending: 'Not proved', verified: 'Verified' },
     add: 'Add network',
     addTitle: 'New network',
@@ -162,7 +162,7 @@ export const words = {
   proof: {
     title: (cidr: string) => `Prove ${cidr}`,
     why: 'Calls from a network are accepted once you have shown that it is yours, so that nobody can list the address of somebody else.',
-    how: 'Send one SIP request (OPTIONS, or a call) from this network to the address below, and answer the challenge with the user name and password. The state here changes to Verified by itself.',
+    how: 'Send one SIP request (OPTIONS, or a call) from this network to the address below, and answer the challenge with the user name and password. The status here changes to Verified by itself.',
     address: 'SIP address',
     username: 'User name',
     password: 'Password',

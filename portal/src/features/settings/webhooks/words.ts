@@ -16,7 +16,7 @@ export const words = {
     typeCount: (count: number) => (count === 1 ? '1 type' : `${count} types`),
     create: 'Create endpoint',
     empty: 'No webhook endpoints yet',
-    emptyText: 'Create one so that a program hears of payments, numbers and tickets without asking.',
+    emptyText: 'Create one so that a program is notified of payments, numbers and tickets without asking.',
   },
   create: {
     title: 'Create a webhook endpoint',

@@ -1,5 +1,6 @@
 // Pictures of every screen, to look at: node e2e/screens.mjs URL FOLDER [PART-OF-A-PATH]
-// The service at URL must have demo data. Parameters of a path are filled from the first row of a list.
+// The service at URL must have demo data. Parameters of a path are filled from the first row of a list that has what the
+// path asks for.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ADMIN, CUSTOMER, launch, settled, signedIn } from '../tools/pictures.mjs';
@@ -10,8 +11,9 @@ if (!url || !folder) {
   process.exit(2);
 }
 
-/** The list whose first row fills the parameter after this beginning of a path. The longest beginning counts. */
+/** The list whose rows fill the parameter after this beginning of a path, `{id}` being that of its parent. */
 const LISTS = {
+  '/checkout/': '/admin/payments',
   '/trunks/': '/trunks',
   '/numbers/': '/numbers',
   '/numbers/orders/': '/numbers/orders',
@@ -23,7 +25,7 @@ const LISTS = {
   '/support/': '/tickets',
   '/settings/webhooks/': '/webhook-endpoints',
   '/team/calls/': '/admin/cdrs',
-  '/team/customers/': '/admin/customers?onboarding_status=approved',
+  '/team/customers/': `/admin/customers?q=${encodeURIComponent(CUSTOMER)}`,
   '/team/waitlist/': '/admin/beta',
   '/team/reviews/kyb/': '/admin/kyb',
   '/team/reviews/documents/': '/admin/compliance/intakes',
@@ -35,6 +37,13 @@ const LISTS = {
   '/team/chargebacks/': '/admin/chargebacks',
   '/team/tickets/': '/admin/tickets',
   '/team/webhooks/': '/admin/webhook-endpoints',
+  // Inventory imports have no list; the audit log names them.
+  '/team/stock/imports/': '/admin/audit-log?action=did_inventory.import',
+};
+/** What a row fills in where that is not its id. */
+const VALUES = {
+  '/checkout/': (row) => row.provider_order_id,
+  '/team/stock/imports/': (row) => JSON.parse(row.meta ?? '{}').import_id,
 };
 
 const LOOKS = {
@@ -46,28 +55,19 @@ const LOOKS = {
 const screens = JSON.parse(readFileSync(new URL('../dist/screens.json', import.meta.url), 'utf8'));
 const paths = screens.map((screen) => screen.path ?? screen);
 
-async function idOf(read, list) {
-  const page = await read(list);
-  const row = (page?.data ?? page?.items ?? page?.rows ?? [])[0];
-  return row?.id;
-}
-
-/** The path with its parameters, or undefined where there is nothing to show. */
-async function filled(read, path) {
-  let made = '';
-  let pattern = '';
-  for (const segment of path.split('/').slice(1)) {
-    const list = LISTS[`${pattern}/`];
-    if (!segment.startsWith('{')) made += `/${segment}`;
-    else if (!list) return undefined;
-    else {
-      const id = await idOf(read, list.replace('{id}', made.split('/').find((part) => /[0-9a-f]{32}|[0-9a-f-]{36}/.test(part)) ?? ''));
-      if (!id) return undefined;
-      made += `/${id}`;
-    }
-    pattern += `/${segment}`;
+/** The path with its parameters, or undefined where there is nothing to show: tries each row of a list in turn. */
+async function filled(read, segments, at = 0, made = '', parent = '') {
+  if (at === segments.length) return made;
+  const segment = segments[at];
+  if (!segment.startsWith('{')) return filled(read, segments, at + 1, `${made}/${segment}`, parent);
+  const beginning = `/${segments.slice(0, at).join('/')}/`;
+  const page = LISTS[beginning] && (await read(LISTS[beginning].replace('{id}', parent)));
+  for (const row of page?.data ?? page?.items ?? page?.rows ?? []) {
+    const value = VALUES[beginning] ? VALUES[beginning](row) : row.id;
+    const found = value && (await filled(read, segments, at + 1, `${made}/${value}`, value));
+    if (found) return found;
   }
-  return made;
+  return undefined;
 }
 
 const nameOf = (path) => (path === '/' ? 'home' : path.slice(1).replaceAll('/', '-').replaceAll(/[{}]/g, ''));
@@ -75,29 +75,34 @@ mkdirSync(folder, { recursive: true });
 const browser = await launch();
 const problems = [];
 for (const [look, options] of Object.entries(LOOKS)) {
-  for (const [who, isTheirs] of [
-    [CUSTOMER, (path) => !path.startsWith('/team')],
-    [ADMIN, (path) => path.startsWith('/team')],
+  const customer = await signedIn(browser, url, CUSTOMER, options);
+  const team = await signedIn(browser, url, ADMIN, options);
+  const read = (path) => (path.startsWith('/admin/') ? team : customer).read(path);
+  for (const [{ page }, isTheirs] of [
+    [customer, (path) => !path.startsWith('/team')],
+    [team, (path) => path.startsWith('/team')],
   ]) {
-    const wanted = paths.filter((path) => isTheirs(path) && path.includes(part));
-    if (wanted.length === 0) continue;
-    const { context, page, read } = await signedIn(browser, url, who, options);
     page.on('console', (message) => message.type() === 'error' && problems.push(`${look} ${page.url()}: ${message.text()}`));
     page.on('pageerror', (error) => problems.push(`${look} ${page.url()}: ${error.message}`));
-    for (const path of wanted) {
-      const address = await filled(read, path);
+    for (const path of paths.filter((path) => isTheirs(path) && path.includes(part))) {
+      const address = await filled(read, path.split('/').slice(1));
       if (!address) {
         if (look === 'light') console.log(`nothing to show at ${path}`);
         continue;
       }
       await page.goto(address);
       await settled(page).catch((error) => problems.push(`${look} ${address}: ${error.message.split('\n')[0]}`));
-      const isWide = await page.evaluate((width) => document.documentElement.scrollWidth > width, options.viewport.width);
-      if (isWide) problems.push(`${look} ${address}: wider than the screen`);
+      const seen = await page.evaluate(() => ({
+        width: document.documentElement.scrollWidth,
+        isLoading: document.querySelector('.bone, .skeleton') !== null,
+      }));
+      if (seen.width > options.viewport.width) problems.push(`${look} ${address}: wider than the screen`);
+      if (seen.isLoading) problems.push(`${look} ${address}: still loading in its picture`);
       await page.screenshot({ path: join(folder, `${nameOf(path)}.${look}.png`), fullPage: true });
     }
-    await context.close();
   }
+  await customer.context.close();
+  await team.context.close();
 }
 await browser.close();
 for (const problem of new Set(problems)) console.log(problem);

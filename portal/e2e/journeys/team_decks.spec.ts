@@ -54,7 +54,7 @@ test('a workbook is mapped, previewed, held, weighed by calls and applied @phone
   await policy.getByLabel('Destinations fall below cost').check();
   await expectAccessible(page);
   await policy.getByRole('button', { name: 'Save hold policy' }).click();
-  await expect(page.getByText('with a rate that rises by more than 50 %')).toBeVisible();
+  await expect(page.getByText('with a rate that rises by more than 50%')).toBeVisible();
   await expect(page.getByText('by which destinations would fall below cost')).toBeVisible();
 
   // The header suggests a mapping, which can be corrected before it is saved.

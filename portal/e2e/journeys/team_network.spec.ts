@@ -157,7 +157,7 @@ test('numbers are imported, withdrawn and offered again', async ({ page, request
   await form.getByLabel('Upstream that the numbers come from').selectOption({ label: upstream.name });
   await drop(page, /Numbers \(CSV\)/, csv('good.csv', header, '+46812300001,SE,local,Stockholm,468,1.50,0', '+46812300002,SE,local,Stockholm,468,1.50,0'));
   await form.getByRole('button', { name: 'Start import' }).click();
-  await expect(page.getByText('numbers new to the inventory')).toBeVisible();
+  await expect(page.getByText('Numbers new to the inventory')).toBeVisible();
 
   await page.goto('/team/stock?prefix=4681230000');
   await page.getByRole('button', { name: 'Open' }).first().click();

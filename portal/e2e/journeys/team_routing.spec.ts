@@ -41,7 +41,7 @@ test('policies are added, changed and removed, and the ladder shows the order of
 
   await page.goto('/team/routes?number=%2B31612345678');
   const ladder = page.getByRole('region', { name: 'Upstreams, cheapest first' });
-  await expect(page.getByText('Best quality first · ASR under 40 %, PDD over 8000 ms, from 20 attempts on')).toBeVisible();
+  await expect(page.getByText('Best quality first · ASR under 40%, PDD over 8000 ms, from 20 attempts on')).toBeVisible();
   for (const title of ['ASR', 'State']) await expect(ladder.getByRole('columnheader', { name: title, exact: true })).toBeVisible();
   await expect(ladder.getByRole('row').nth(1)).toContainText('Healthy');
   await expect(ladder.getByRole('row').nth(1)).toContainText('Fewer than 20 attempts');

@@ -181,7 +181,7 @@ export const words = {
       invoice_void: 'Voided invoice',
       credit_note: 'Credit note',
     },
-    empty: { title: 'No ledger entries', text: 'Nothing has changed the balance in this period.' },
+    empty: { title: 'No ledger transactions', text: 'Nothing has changed the balance in this period.' },
   },
   invoices: {
     label: 'Invoices of this customer',
@@ -259,6 +259,6 @@ export const words = {
     add: 'Add note',
     added: 'Note added.',
     by: (name: string) => `by ${name}`,
-    empty: 'No notes yet. Write down what the next colleague should know.',
+    empty: 'No notes yet. Write down what other team members should know.',
   },
 };

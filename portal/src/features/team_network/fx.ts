@@ -11,6 +11,15 @@ export function change(now: string | undefined, before: string | undefined): num
   return now && before && Number.isFinite(a) && b > 0 ? a / b - 1 : undefined;
 }
 
+const withSign = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+  signDisplay: 'exceptZero',
+});
+/** One decimal and a sign, so that a column of changes lines up and says which way. */
+export const signed = (ratio: number): string => withSign.format(ratio);
+
 export function inverse(rate: string): string {
   const value = Number(rate);
   return value > 0 ? (1 / value).toFixed(6) : '';

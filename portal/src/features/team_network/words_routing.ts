@@ -10,10 +10,10 @@ export const policies = {
   orders: { cheapest: 'Cheapest first', balanced: 'Balanced', quality: 'Best quality first' },
   orderOptions: [
     { value: 'cheapest', label: 'Cheapest first', hint: 'By cost.' },
-    { value: 'balanced', label: 'Balanced', hint: 'By quality among routes that cost at most 10 % more than the cheapest of them.' },
+    { value: 'balanced', label: 'Balanced', hint: 'By quality among routes that cost at most 10% more than the cheapest of them.' },
     { value: 'quality', label: 'Best quality first', hint: 'By quality, and by cost where it is the same.' },
   ],
-  floorAsr: (percent: number) => `ASR under ${percent} %`,
+  floorAsr: (percent: number) => `ASR under ${percent}%`,
   floorAcd: (seconds: number) => `ACD under ${seconds} s`,
   floorPdd: (ms: number) => `PDD over ${ms} ms`,
   floorFrom: (attempts: number) => `from ${attempts} attempts on`,

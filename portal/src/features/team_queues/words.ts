@@ -23,7 +23,7 @@ export const words = {
   },
   onboarding: {
     title: 'Customers in onboarding',
-    lead: 'Customers whose business verification (KYB) is not approved yet, newest first.',
+    lead: 'Customers whose KYB is not approved yet, newest first.',
     suspendedFrom: (status: string) => `before: ${status}`,
     empty: { title: 'Nobody is in onboarding', text: 'Every customer is verified.', href: '/team/waitlist', label: 'Show waitlist' },
     next: {
@@ -104,7 +104,7 @@ export const words = {
     },
     incomplete: 'Not everything is done yet. You can approve all the same.',
     next: 'Next signup',
-    keys: 'a approves, r declines.',
+    keys: 'Press a to approve, r to decline.',
     keysSwitch: 'Decide by single keys',
   },
   dunning: {

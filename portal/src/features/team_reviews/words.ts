@@ -2,7 +2,7 @@ import { count, sentence } from '$format';
 
 export const words = {
   title: 'Reviews',
-  lead: 'Documents that customers submitted: for business verification (KYB) and for regulated numbers.',
+  lead: 'Documents that customers submitted, for KYB and for regulated numbers.',
   none: '–',
   any: 'Any',
   status: 'Status',
@@ -38,7 +38,7 @@ export const words = {
   documents: {
     title: 'Documents',
     hint: 'The audit log records who looks at these.',
-    empty: 'No documents yet.',
+    empty: 'No documents yet',
     open: 'Open',
     openPdf: 'Open PDF',
     alt: (kind: string) => `Preview of ${sentence(kind).toLowerCase()}`,
@@ -61,10 +61,9 @@ export const words = {
     reviewed: 'Decided',
     lastNote: 'Last note to the customer',
     required: 'Required documents',
-    missing: (kinds: string) => `Missing: ${kinds}. It cannot be approved without.`,
+    missing: (kinds: string) => `Missing: ${kinds}. Approval needs all required documents.`,
     complete: 'Every required document is there.',
     start: 'Start review',
-    startHint: 'Tells colleagues that you are at it. The customer is not told.',
     started: 'The review has begun.',
     note: 'Note to the customer',
     noteHint: 'Shown in the portal and in the mail about the decision.',
@@ -88,7 +87,7 @@ export const words = {
       rejected: 'These documents were rejected.',
       open: 'The customer has not submitted these documents.',
     },
-    keys: 'a approves, r rejects, m requests more documents.',
+    keys: 'Press a to approve, r to reject, m to request more documents.',
     keysSwitch: 'Decide by single keys',
     left: (waiting: number) => `${count(waiting)} more to review`,
   },

@@ -207,7 +207,7 @@ test('a hold policy and a mapping that somebody else changed show both versions'
   await expectAccessible(page);
   await policy.getByRole('button', { name: 'Overwrite with mine' }).click();
   await policy.getByRole('button', { name: 'Save hold policy' }).click();
-  await expect(page.getByText('that change more than 30 % of the prefixes')).toBeVisible();
+  await expect(page.getByText('that change more than 30% of the prefixes')).toBeVisible();
 
   await page.getByRole('button', { name: 'Sheet mapping' }).click();
   const mapping = page.getByRole('dialog', { name: 'Sheet mapping' });

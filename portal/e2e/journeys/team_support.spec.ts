@@ -60,6 +60,8 @@ test('a notice is planned, edited and deleted', async ({ page, request }) => {
   await expect(edit.getByRole('row', { name: /^Text/ })).toContainText('Between 02:00 and 04:00.');
   await expectAccessible(page);
   await edit.getByRole('button', { name: 'Save' }).click();
+  // It has a row of the same name while it is open.
+  await expect(edit).toBeHidden();
   await expect(row).toContainText('Planned');
   await row.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();

@@ -260,4 +260,33 @@ both! {
         assert_eq!((other.len(), &other[0]["attempts"]), (400, &json!(3)));
         scene.world.stop().await;
     }
+
+    async fn traffic_of_more_rows_than_a_statement_returns_is_summed_up_by_the_database(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let now = scene.now();
+        // 50,001 destinations, each by two upstreams in the same hour.
+        let filled = scene.world.node.app.db.tx(now / 3_600_000, |conn, hour| Box::pin(async move {
+            for _ in 0..2 {
+                let upstream: values::UpstreamId = conn.new_id();
+                conn.exec(
+                    "INSERT INTO usage_routes
+                         (span, slot, country, destination_name, upstream_id, attempts, answered, seconds, charge, cost)
+                     WITH RECURSIVE numbers (number) AS (
+                         SELECT CAST(0 AS BIGINT) UNION ALL SELECT number + 1 FROM numbers WHERE number < 50000
+                     )
+                     SELECT 1, $1, 'NL', 'D' || number, $2, 1, 1, 60, number, 0 FROM numbers",
+                    db::params![*hour, upstream],
+                ).await?;
+            }
+            Ok::<_, db::DbError>(())
+        }));
+        filled.await.unwrap();
+        let team = scene.world.minted(Role::Support).await;
+        let report = team.get("/admin/traffic?interval=hour&group_by=destination").await.ok();
+        let largest = &report["series"][0];
+        assert_eq!((&largest["key"], &largest["points"][0]["attempts"]), (&json!("D50000"), &json!(2)));
+        let others = 50_001 - report["series"].as_array().unwrap().len();
+        assert_eq!(report["other"]["points"][0]["attempts"], json!(2 * others));
+        scene.world.stop().await;
+    }
 }

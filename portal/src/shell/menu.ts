@@ -89,7 +89,7 @@ export const teamMenu: Entry[] = [
   {
     label: 'Traffic', href: '/team/calls/live', icon: Activity, items: [
       { label: 'Live', href: '/team/calls/live' },
-      { label: 'Records', href: '/team/calls' },
+      { label: 'Calls', href: '/team/calls' },
       { label: 'Reports', href: '/team/traffic' },
       { label: 'Exports', href: '/team/calls/exports' },
       { label: 'Suspense', href: '/team/suspense', count: (inbox) => inbox.suspense },

@@ -18,6 +18,8 @@ test('a customer is found by name, email, number and status, and the address kee
     await expect(page.getByRole('row').last()).toContainText('Kanaal Contact BV');
   }
   await page.getByRole('button', { name: 'Reset filters' }).click();
+  await page.getByLabel('Status').selectOption('Documents requested');
+  await expect(page).toHaveURL(/status=docs_requested/);
   await page.getByLabel('Status').selectOption('Suspended');
   await expect(page).toHaveURL(/status=suspended/);
   await expect(page.getByRole('row')).toHaveCount(2);

@@ -124,12 +124,13 @@ export function ago(at: Moment, now = Date.now()): string {
   return Math.abs(seconds) < 10 ? format.format(0, 'second') : format.format(Math.trunc(seconds), 'second');
 }
 
-const ACRONYMS: Record<string, string> = { kyb: 'KYB', vat: 'VAT', api: 'API', did: 'DID', cdr: 'CDR', ip: 'IP', sip: 'SIP', asr: 'ASR', acd: 'ACD', cps: 'CPS', fx: 'FX', id: 'id' };
+/** How words of codes are written in a sentence. */
+const SPELLINGS: Record<string, string> = { docs: 'documents', kyb: 'KYB', vat: 'VAT', api: 'API', did: 'DID', cdr: 'CDR', ip: 'IP', sip: 'SIP', asr: 'ASR', acd: 'ACD', cps: 'CPS', fx: 'FX', id: 'id' };
 
-/** `pending_review` → "Pending review"; `kyb.approved` → "KYB approved". */
+/** `docs_requested` → "Documents requested"; `kyb.approved` → "KYB approved". */
 export function sentence(text: string | null | undefined): string {
   if (!text) return NONE;
-  const words = text.split(/[_.\s]+/).filter(Boolean).map((word) => ACRONYMS[word] ?? word).join(' ');
+  const words = text.split(/[_.\s]+/).filter(Boolean).map((word) => SPELLINGS[word] ?? word).join(' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

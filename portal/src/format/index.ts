@@ -40,10 +40,15 @@ export function count(n: number | null | undefined): string {
 /** `1 call`, `1,234 calls`. */
 export const plural = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 
-/** A ratio from 0 to 1. What rounds to zero has no sign. */
-export function percent(x: number | null | undefined, sign = false): string {
+/** A ratio from 0 to 1. What rounds to zero has no sign. In a column all are `even`: with one decimal, whatever it is. */
+export function percent(x: number | null | undefined, { sign = false, even = false } = {}): string {
   if (x === null || x === undefined) return NONE;
-  return new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1, signDisplay: sign ? 'exceptZero' : 'negative' }).format(x);
+  return new Intl.NumberFormat(undefined, {
+    style: 'percent',
+    minimumFractionDigits: even ? 1 : 0,
+    maximumFractionDigits: 1,
+    signDisplay: sign ? 'exceptZero' : 'negative',
+  }).format(x);
 }
 
 export function duration(seconds: number | null | undefined): string {

@@ -9,7 +9,7 @@ export function share(entry: Entry): string | undefined {
   if (!entry.from || !entry.to || before === 0 || before === after) return undefined;
   const value = (after - before) / before;
   // What rounds to nothing is a change all the same.
-  return Math.abs(value) < 0.0005 ? `<${percent(0.001)}` : percent(value, true);
+  return Math.abs(value) < 0.0005 ? `<${percent(0.001)}` : percent(value, { sign: true });
 }
 
 export const isFeeOnly = (entry: Entry): boolean => entry.from !== null && entry.from?.amount === entry.to?.amount;

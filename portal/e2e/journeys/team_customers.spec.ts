@@ -13,7 +13,7 @@ test('a customer is found by name, email, number and status, and the address kee
   await signInAs(page, people.admin, '/team/customers');
   await expectAccessible(page);
   for (const q of ['kanaal con', people.live, number.e164]) {
-    await page.getByRole('searchbox', { name: 'Search', exact: true }).fill(q);
+    await page.getByRole('searchbox', { name: 'Company, email, number' }).fill(q);
     await expect(page.getByRole('row')).toHaveCount(2);
     await expect(page.getByRole('row').last()).toContainText('Kanaal Contact BV');
   }

@@ -16,7 +16,6 @@ export const words = {
   nothing: 'Nothing here yet',
   nothingSoFar: 'Nothing found so far. Older entries have not been searched yet.',
   choose: 'Choose …',
-  search: 'Search',
   reset: 'Reset filters',
   dropFiles: 'Drop files here or choose them',
   dropFile: 'Drop a file here or choose one',

@@ -12,8 +12,7 @@ export const words = {
   euro: 'EUR',
 
   filters: {
-    search: 'Search',
-    placeholder: 'Company, email, number, IP address or id',
+    search: 'Company, email, number, IP address or id',
     status: 'Status',
     manager: 'Account manager',
     any: 'Any',

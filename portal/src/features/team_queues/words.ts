@@ -3,7 +3,6 @@ import { count } from '$format';
 export const words = {
   any: 'Any',
   none: '–',
-  search: 'Search',
   columns: {
     company: 'Company',
     contact: 'Contact',
@@ -38,7 +37,7 @@ export const words = {
   waitlist: {
     title: 'Waitlist',
     lead: 'Signups of the private beta. Approval mails a sign-in link.',
-    placeholder: 'Name or email address',
+    search: 'Name or email address',
     pending: 'Undecided',
     approved: 'Approved this week',
     declined: 'Declined this week',

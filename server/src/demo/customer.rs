@@ -1,4 +1,5 @@
-//! What customers do: sign up, upload documents, go live, order numbers and top up; and how the team decides on them.
+//! What customers do: sign up, upload documents, go live, order numbers, connect programs and top up; and how the team
+//! decides on them, or the bank of a card.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,16 +11,29 @@ use super::traffic::Caller;
 use platform::app::StartError;
 use values::Rfc3339;
 
-/// Test cards of the sandbox: always paid, paid only once, always declined.
+/// Test cards of the sandbox: always paid, paid only once, always declined, paid and disputed at once.
 const CARD: &str = "4242424242424242";
 const CARD_PAYS_ONCE: &str = "4000000000009995";
 const CARD_DECLINED: &str = "4000000000000002";
+const CARD_DISPUTED: &str = "4000000000000259";
 
 /// A customer tops up by this amount when its balance falls below the limit; in cents.
 const TOP_UP_CENTS: i64 = 15_000;
 const LOW_BALANCE_CENTS: i64 = 4_000;
 /// The only top-up of the customer that is suspended later.
 const SMALL_TOP_UP_CENTS: i64 = 3_000;
+/// A top-up that the bank of its card disputes.
+const DISPUTED_TOP_UP_CENTS: i64 = 5_000;
+
+/// Webhook endpoints of a customer: URL, description and types of events.
+const WEBHOOK_ENDPOINTS: [(&str, &str, &[&str]); 2] = [
+    (
+        "https://erp.thames.example/trunkline",
+        "Bookkeeping",
+        &["invoice.issued", "invoice.paid", "topup.completed", "payment.disputed"],
+    ),
+    ("https://noc.thames.example/webhooks/trunkline", "Alerts for the network team", &["*"]),
+];
 
 fn euros(cents: i64) -> Value {
     json!({"amount_minor": cents, "currency": "EUR"})
@@ -174,6 +188,38 @@ pub async fn check_balance(sim: &mut Simulation, company: &'static Company) -> R
 async fn top_up(sim: &mut Simulation, who: &'static str, cents: i64) -> Result<(), StartError> {
     let opened = sim.post(who, "/payments/topups", euros(cents)).await?;
     sim.pay(&opened, CARD).await
+}
+
+/// Creates an API key and webhook endpoints. The endpoints are disabled, since nothing of the demo leaves the machine.
+pub async fn connect_programs(sim: &mut Simulation, company: &'static Company) -> Result<(), StartError> {
+    let who = company.email;
+    sim.prove_identity(who).await?;
+    let key = json!({"name": "Bookkeeping", "scopes": ["billing:read", "calls:read"]});
+    sim.post(who, "/account/api-keys", key).await?;
+    for (url, description, event_types) in WEBHOOK_ENDPOINTS {
+        let endpoint = json!({"url": url, "description": description, "event_types": event_types, "enabled": false});
+        sim.post(who, "/webhook-endpoints", endpoint).await?;
+    }
+    Ok(())
+}
+
+/// Tops up with a card whose bank disputes the payment at once, and returns the checkout.
+pub async fn dispute_top_up(sim: &mut Simulation, company: &'static Company) -> Result<Value, StartError> {
+    let who = company.email;
+    let opened = sim.post(who, "/payments/topups", euros(DISPUTED_TOP_UP_CENTS)).await?;
+    sim.pay(&opened, CARD_DISPUTED).await?;
+    // The dispute has switched auto-recharge off, but the balance must last for the calls to come.
+    let mut recharge = sim.get(who, "/account/auto-recharge").await?;
+    if !recharge["payment_method_id"].is_null() {
+        recharge["enabled"] = true.into();
+        sim.put(who, "/account/auto-recharge", recharge).await?;
+    }
+    Ok(opened)
+}
+
+/// The bank of the card decides for its holder: the payment of this checkout is lost.
+pub async fn lose_dispute(sim: &Simulation, opened: &Value) -> Result<(), StartError> {
+    sim.submit_checkout(opened, "action=lose".to_owned()).await
 }
 
 /// The team suspends a company. It makes no more calls.

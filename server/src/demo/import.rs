@@ -2,7 +2,7 @@
 //!
 //! Rows keep their ids and times. The simulated operator becomes the one of the service, so that its team joins the
 //! service's own; audit rows go behind those of the service, in its chain, and events behind its events. What belongs to
-//! a database itself, such as tokens and schedules, stays behind.
+//! a database itself, such as tokens and schedules, stays behind, and what is sealed is sealed with the service's keys.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use db::{Conflict, Conn, TableRows, Value};
 use identity::events::{self, Head};
 use platform::app::{App, StartError, demo as mark};
 use platform::audit;
+use platform::crypto::keys::{Keys, Purpose};
 use platform::jobs::{JobContext, JobError};
 use platform::outside::files::{ContentHash, Files};
 use platform::routing::allow_lists::Addresses;
@@ -67,6 +68,9 @@ const SKIPPED: &[&str] = &[
 /// Tables with rows of the operator that the service has already.
 const OF_OPERATOR: &[&str] = &["accounts", "onboardings", "account_words", "vat_profiles", "ledger_balances"];
 
+/// Secrets of webhook endpoints. Nothing else that is copied is sealed: nobody in the demo has a second factor.
+const SEALED: (&str, [&str; 2]) = ("webhook_endpoints", ["secret", "previous_secret"]);
+
 /// Longer than a month, so that no partition is left out.
 const PARTITION_STEP: Duration = Duration::from_secs(28 * 24 * 3600);
 
@@ -96,6 +100,23 @@ pub async fn read(simulated: &App) -> Result<Simulated, StartError> {
 
 fn is_text(value: Option<&Value<'_>>, expected: &str) -> bool {
     matches!(value, Some(Value::Text(text)) if text == expected)
+}
+
+/// Seals secrets with the keys of the service in place of those of the simulated one, which nobody has afterwards.
+pub fn reseal(copy: &mut Simulated, simulated: &Keys, own: &Keys) -> Result<(), StartError> {
+    let (name, columns) = SEALED;
+    for table in copy.tables.iter_mut().filter(|table| table.table == name) {
+        let positions = columns.map(|column| table.position(column));
+        for row in &mut table.rows {
+            for position in positions.into_iter().flatten() {
+                let Some(Value::Bytes(sealed)) = row.get_mut(position) else { continue };
+                let secret = simulated.open(Purpose::WebhookSecret, sealed);
+                let secret = secret.ok_or("a simulated webhook secret cannot be opened")?;
+                *sealed = own.seal(Purpose::WebhookSecret, &secret).into();
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Copies the files that rows refer to. What a copy that fails later leaves behind is deleted as an orphan.
@@ -267,6 +288,27 @@ mod tests {
         let user = &copy.tables[1].rows[0];
         assert!(is_id(&user[0], own));
         assert_eq!(text(&user[1]), format!("https://here/{own}/acc_{}", own.simple()));
+    }
+
+    #[test]
+    fn a_webhook_secret_is_sealed_with_the_keys_of_the_service() {
+        let (simulated, own) = (Keys::from_master(b"of the simulation"), Keys::from_master(b"of the service"));
+        let sealed = simulated.seal(Purpose::WebhookSecret, b"whsec");
+        let (columns, rows) = (vec!["secret".to_owned()], vec![vec![Value::Bytes(sealed.into())]]);
+        let mut copy = Simulated {
+            tables: vec![TableRows { table: "webhook_endpoints".to_owned(), columns, rows }],
+            audit: Vec::new(),
+            operator: AccountId::new(Uuid::from_u128(7)),
+            public_url: String::new(),
+        };
+        assert!(reseal(&mut copy, &simulated, &own).is_ok());
+        let opened = match &copy.tables[0].rows[0][0] {
+            Value::Bytes(sealed) => own.open(Purpose::WebhookSecret, sealed),
+            _ => None,
+        };
+        assert_eq!(opened.as_deref(), Some(b"whsec".as_slice()));
+        // The keys of the simulation do not open it any more.
+        assert!(reseal(&mut copy, &simulated, &own).is_err());
     }
 
     #[test]

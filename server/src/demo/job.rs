@@ -115,7 +115,8 @@ async fn make(
     let (sim, calls) = simulate(start, settings, &options, app.clock.clone(), taken, &*report).await?;
     let Simulation { service: Service { app: simulated, stop, .. }, .. } = sim;
     stop().await;
-    let copy = import::read(&simulated).await?;
+    let mut copy = import::read(&simulated).await?;
+    import::reseal(&mut copy, &simulated.keys, &app.keys)?;
     import::copy_files(&copy, &simulated.files, &app.files).await?;
     tell(app, FILES_COPIED).await?;
     let message = DemoData::summary(calls, options.days, fixtures::COMPANIES.len());

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::Report;
 use super::calendar::{Calendar, DAY, HOUR};
 use super::customer;
@@ -26,6 +28,13 @@ const CREDIT: (&str, i64) = ("katja@kanaal.example", 28);
 /// Customers that order a regulated number, when (percent of the period), and whether they upload the documents.
 const REGULATED_ORDERS: [(&str, i64, bool); 2] =
     [("katja@kanaal.example", 72, true), ("berenice@bonjour.example", 94, false)];
+/// The customer whose programs use the API, and when they are connected (percent of the period).
+const PROGRAMS: (&str, i64) = ("theo@thames.example", 20);
+/// Customers whose top-up the bank of the card disputes, when (percent of the period), and whether the payment is lost.
+const DISPUTED_TOP_UPS: [(&str, i64, bool); 2] =
+    [("piet@poldertaxi.example", 60, true), ("nora@northwind.example", 92, false)];
+/// How long the bank takes to decide.
+const DECISION_TIME: Duration = DAY.saturating_mul(2);
 /// When the suspended company is suspended, in percent of the period.
 const SUSPENDED_AT: i64 = 85;
 /// When upstreams send a statement, and a rate deck that is held.
@@ -41,6 +50,9 @@ enum Event {
     Suspend(usize),
     /// An order of a number that requires documents, and whether they are uploaded.
     OrderRegulatedNumber(usize, bool),
+    ConnectPrograms(usize),
+    DisputeTopUp(usize),
+    LoseDispute(usize),
     Export(usize),
     /// A message of a ticket: the index of the ticket, and the number of the message.
     SendTicketMessage(usize, usize),
@@ -60,6 +72,7 @@ pub async fn run(sim: &mut Simulation, calendar: Calendar, calls: u32, report: R
     let mut run = Run {
         operator: operator::set_up(sim).await?,
         callers: Vec::new(),
+        disputed: Vec::new(),
         traffic: Traffic::new(calendar, calls, COMPANIES),
         calls: 0,
     };
@@ -125,6 +138,17 @@ fn company_events(index: usize, company: &Company, calendar: Calendar, rng: &mut
     if company.stage == Stage::Suspended {
         events.push((calendar.morning(SUSPENDED_AT).plus(HOUR), Event::Suspend(index)));
     }
+    let once_live = |percent: i64| calendar.morning(percent).plus(HOUR * 6).max(live.plus(HOUR));
+    if company.email == PROGRAMS.0 {
+        events.push((once_live(PROGRAMS.1), Event::ConnectPrograms(index)));
+    }
+    for (_, at, is_lost) in DISPUTED_TOP_UPS.iter().filter(|(email, ..)| *email == company.email) {
+        let disputed = once_live(*at);
+        events.push((disputed, Event::DisputeTopUp(index)));
+        if *is_lost {
+            events.push((disputed.plus(DECISION_TIME), Event::LoseDispute(index)));
+        }
+    }
     let orders = REGULATED_ORDERS.iter().filter(|(email, ..)| *email == company.email);
     events.extend(
         orders.map(|(_, at, uploads)| {
@@ -156,6 +180,8 @@ fn team_events(calendar: Calendar) -> Vec<(Time, Event)> {
 struct Run {
     operator: Operator,
     callers: Vec<Caller>,
+    /// Companies with a disputed top-up, and its checkout.
+    disputed: Vec<(usize, Value)>,
     traffic: Traffic,
     calls: i64,
 }
@@ -174,6 +200,16 @@ impl Run {
             Event::CheckBalance(index) => customer::check_balance(sim, &COMPANIES[index]).await,
             Event::OrderRegulatedNumber(index, uploads) => match self.caller(&COMPANIES[index]) {
                 Some(caller) => customer::order_regulated_number(sim, caller, uploads).await,
+                None => Ok(()),
+            },
+            Event::ConnectPrograms(index) => customer::connect_programs(sim, &COMPANIES[index]).await,
+            Event::DisputeTopUp(index) => {
+                let checkout = customer::dispute_top_up(sim, &COMPANIES[index]).await?;
+                self.disputed.push((index, checkout));
+                Ok(())
+            }
+            Event::LoseDispute(index) => match self.disputed.iter().find(|(company, _)| *company == index) {
+                Some((_, checkout)) => customer::lose_dispute(sim, checkout).await,
                 None => Ok(()),
             },
             Event::Export(index) => customer::export_cdrs(sim, &COMPANIES[index]).await,
@@ -239,6 +275,9 @@ mod tests {
                 assert!(signed_up.is_some_and(|position| events[position].0 < *at), "{days}");
             }
             assert_eq!(count(|event| matches!(event, Event::SendTicketMessage(_, 0))), TICKETS.len(), "{days}");
+            assert_eq!(count(|event| matches!(event, Event::ConnectPrograms(_))), 1, "{days} {hour}");
+            assert_eq!(count(|event| matches!(event, Event::DisputeTopUp(_))), DISPUTED_TOP_UPS.len(), "{days} {hour}");
+            assert_eq!(count(|event| matches!(event, Event::LoseDispute(_))), 1, "{days} {hour}");
         }
     }
 }

@@ -221,7 +221,11 @@ impl Simulation {
 
     /// Pays at the sandbox checkout, and runs the jobs that follow.
     pub async fn pay(&self, opened: &Value, card: &str) -> Result<(), StartError> {
-        let form = format!("action=pay&card={card}");
+        self.submit_checkout(opened, format!("action=pay&card={card}")).await
+    }
+
+    /// Submits a form of the sandbox checkout, and runs the jobs that follow.
+    pub async fn submit_checkout(&self, opened: &Value, form: String) -> Result<(), StartError> {
         let request = self.http.post(text(&opened["checkout_url"])?).body(form);
         let paid = request.header("Content-Type", "application/x-www-form-urlencoded").send().await?;
         if !paid.status().is_redirection() {

@@ -18,6 +18,8 @@ use crate::world::{BOOTSTRAP_TOKEN, JWT_SECRET, MASTER_SECRET, SWITCH_SECRET, Wo
 
 const ADMIN: &str = "ada@carrier.example";
 const CUSTOMER: &str = "katja@kanaal.example";
+/// The customer whose programs use the API.
+const INTEGRATOR: &str = "theo@thames.example";
 
 /// The secrets of every world, so that a world can continue from the demo data.
 fn settings(db: &TestDb, folder: &Path) -> Settings {
@@ -91,7 +93,7 @@ both! {
             "/admin/beta?status=beta_declined", "/admin/beta?status=live", "/admin/kyb?status=submitted",
             "/admin/kyb?status=rejected", "/admin/compliance/intakes", "/admin/upstreams", "/admin/did-inventory",
             "/admin/rates", "/admin/cdrs", "/admin/payments", "/admin/disputes?status=open",
-            "/admin/disputes?status=credited",
+            "/admin/disputes?status=credited", "/admin/chargebacks?status=open", "/admin/chargebacks?status=lost",
         ]).await;
         assert_eq!(listed(&admin, "/admin/rate-plans").await.len(), 3);
         let upstreams = listed(&admin, "/admin/upstreams").await;
@@ -112,6 +114,11 @@ both! {
             "/notifications", "/tickets", "/notices", "/payments/topups", "/payments/methods", "/account/ledger", "/trunks",
             "/numbers", "/numbers/inventory", "/numbers/orders", "/rates", "/cdrs?leg=termination", "/cdrs?leg=origination", "/cdrs/exports", "/compliance/intakes",
         ]).await;
+        let theo = world.sign_in(INTEGRATOR).await;
+        demand_rows(&theo, &["/account/api-keys"]).await;
+        let endpoints = listed(&theo, "/webhook-endpoints").await;
+        // Nothing of the demo is sent to addresses that others may have one day.
+        assert!(endpoints.len() == 2 && endpoints.iter().all(|endpoint| endpoint["enabled"] == false), "{endpoints:?}");
         let records = listed(&admin, "/admin/cdrs?limit=1000").await;
         for status in ["answered", "busy", "no_answer"] {
             assert!(records.iter().any(|record| record["status"] == status), "nothing was {status}");

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use backoffice::webhook_endpoints;
 use db::params;
 use serde_json::{Value, json};
 
@@ -61,6 +62,10 @@ both! {
         }
         let export = katja.get("/cdrs/exports").await.ok()["data"][0]["download_url"].as_str().unwrap().to_owned();
         assert_eq!(world.anyone().get(&export).await.status, 200);
+        // The service can open what the simulation sealed.
+        let node = &world.node;
+        let secrets = webhook_endpoints::reseal(&node.app.db, &node.app.keys).await.unwrap();
+        assert_eq!((secrets.checked, secrets.unreadable), (2, 0));
         // Prices are in force at once, and time goes on.
         katja.get("/rates/lookup?number=31201234567").await.ok();
         world.advance(2 * 86_400).await;

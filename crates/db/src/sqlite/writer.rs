@@ -1,7 +1,7 @@
 //! The writer of a SQLite database: one thread that owns the only read-write connection.
 //!
 //! Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and so one sync to disk. Each is a savepoint,
-//! so one that fails rolls back alone. Callers get their results after the COMMIT. A transaction's future is polled
+//! so one that fails rolls back alone; the first needs none, since nothing is before it. Callers get their results after the COMMIT. A transaction's future is polled
 //! once: its statements run in-process, and awaiting anything else is an error, since it would block every other
 //! writer.
 
@@ -138,8 +138,10 @@ impl Group<'_> {
         self.add(first);
         sql(conn, "BEGIN IMMEDIATE")?;
         let begun = Instant::now();
-        while let Some(transaction) = self.transactions.last_mut() {
-            self.rolled_back += u64::from(!write_one(conn, transaction.as_mut())?);
+        loop {
+            let is_first = self.transactions.len() == 1;
+            let Some(transaction) = self.transactions.last_mut() else { break };
+            self.rolled_back += u64::from(!write_one(conn, transaction.as_mut(), is_first)?);
             if self.transactions.len() >= limit || begun.elapsed() > MAX_GROUP_TIME {
                 break;
             }
@@ -157,11 +159,14 @@ impl Group<'_> {
     }
 }
 
-/// Runs one transaction in a savepoint and returns whether it commits.
-fn write_one(conn: &mut Conn, transaction: &mut dyn Transaction) -> Result<bool> {
+/// Runs one transaction, in a savepoint unless it is the first, and returns whether it commits.
+fn write_one(conn: &mut Conn, transaction: &mut dyn Transaction, is_first: bool) -> Result<bool> {
     conn.reset();
     let effects_before = conn.effects().len();
-    sql(conn, "SAVEPOINT one")?;
+    // With a savepoint SQLite keeps a copy of each page before it changes.
+    if !is_first {
+        sql(conn, "SAVEPOINT one")?;
+    }
     let commits = run(conn, transaction);
     // On a full disk or an I/O error SQLite ends the whole transaction; further statements would autocommit.
     if conn.as_sqlite().is_none_or(Connection::is_autocommit) {
@@ -170,9 +175,20 @@ fn write_one(conn: &mut Conn, transaction: &mut dyn Transaction) -> Result<bool>
     }
     if !commits {
         conn.effects().truncate(effects_before);
-        sql(conn, "ROLLBACK TO one")?;
     }
-    sql(conn, "RELEASE one")?;
+    match (is_first, commits) {
+        (true, true) => {}
+        (true, false) => {
+            sql(conn, "ROLLBACK")?;
+            sql(conn, "BEGIN IMMEDIATE")?;
+        }
+        (false, _) => {
+            if !commits {
+                sql(conn, "ROLLBACK TO one")?;
+            }
+            sql(conn, "RELEASE one")?;
+        }
+    }
     Ok(commits)
 }
 

@@ -18,7 +18,7 @@ use super::postgres::Session;
 use super::row::{FromRow, Row, TableRow};
 use super::signals::Signals;
 use super::sqlite;
-use super::statements::Statement;
+use super::statements::{Inserts, Statement};
 use crate::metrics::Metrics;
 
 /// Boxes a future, so that callers hold a pointer and the compiler checks one type.
@@ -176,6 +176,24 @@ impl Conn {
         Ok(rows)
     }
 
+    /// All rows for each of these lists of parameters; on PostgreSQL in one round trip. The statement must limit how many
+    /// there can be.
+    pub async fn all_each<T: FromRow + Send>(
+        &mut self,
+        sql: &'static str,
+        lists: &[Vec<Value<'_>>],
+    ) -> Result<Vec<Vec<T>>> {
+        if let Engine::Postgres(session) = &mut self.engine {
+            let outcome = boxed(session.all_each(sql, lists, |row| T::from_row(&Row::Postgres(row)))).await;
+            return self.record_outcome(outcome);
+        }
+        let mut answers = Vec::with_capacity(lists.len());
+        for params in lists {
+            answers.push(self.all(sql, params).await?);
+        }
+        Ok(answers)
+    }
+
     /// Calls `visit` with every row and returns how many there were. An error from `visit` ends it.
     pub async fn each<T: FromRow + Send>(
         &mut self,
@@ -274,29 +292,28 @@ impl Conn {
         self.record_outcome(outcome)
     }
 
-    /// Inserts a row for each of these lists of parameters, which must be of different rows; on PostgreSQL by one
-    /// statement. Returns what each returns, in their order. It must return one row for each, so a conflict is resolved by
-    /// an update without a condition.
-    pub async fn insert_each<T: FromRow + Send>(
-        &mut self,
-        sql: &'static str,
-        lists: &[Vec<Value<'_>>],
-    ) -> Result<Vec<T>> {
-        self.check_allowed(sql)?;
-        let outcome: Result<Vec<T>> = match &mut self.engine {
-            Engine::Sqlite(connection) => {
-                lists.iter().filter_map(|params| sqlite::first(connection, sql, params).transpose()).collect()
-            }
-            Engine::Postgres(session) => boxed(session.insert_each(sql, lists))
-                .await
-                .and_then(|rows| rows.iter().map(|row| T::from_row(&Row::Postgres(row))).collect()),
+    /// Inserts into several tables, in this order; on PostgreSQL by one statement for each, all in one round trip. Returns
+    /// the integers that each inserted row returns, in the order of the rows, which must be different ones.
+    pub async fn insert_all(&mut self, inserts: &[Inserts<'_>]) -> Result<Vec<Vec<Vec<i64>>>> {
+        for one in inserts {
+            self.check_allowed(one.text)?;
+        }
+        let outcome = match &mut self.engine {
+            Engine::Sqlite(connection) => inserts
+                .iter()
+                .map(|one| {
+                    let insert = |params: &Vec<Value<'_>>| match one.returns() {
+                        true => sqlite::first(connection, one.text, params),
+                        false => {
+                            sqlite::run(connection, one.text, params, |_| Ok(())).map(|rows| (rows > 0).then(Vec::new))
+                        }
+                    };
+                    one.lists.iter().map(insert).filter_map(Result::transpose).collect()
+                })
+                .collect(),
+            Engine::Postgres(session) => boxed(session.insert_all(inserts)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        // A caller that compares them with what it inserted must not miss one.
-        let outcome = outcome.and_then(|rows| match rows.len() == lists.len() {
-            true => Ok(rows),
-            false => Err(DbError::other(format!("{} rows returned for {} inserted: {sql}", rows.len(), lists.len()))),
-        });
         self.record_outcome(outcome)
     }
 

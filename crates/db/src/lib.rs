@@ -54,7 +54,7 @@ pub use options::{DbOptions, Location, ReplicaOptions};
 pub use postgres::text_of_each;
 pub use reports::ReplicaStatus;
 pub use row::{FromRow, NamedRow, Row, TableRow};
-pub use statements::{Statement, postgres_text};
+pub use statements::{Inserts, Statement, postgres_text};
 use values::Time;
 pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 

@@ -35,6 +35,14 @@ impl Row<'_> {
         }
     }
 
+    fn width(&self) -> usize {
+        match self {
+            Row::Sqlite(row) => row.as_ref().column_count(),
+            Row::Postgres(row) => row.len(),
+            Row::Cells(cells) => cells.len(),
+        }
+    }
+
     fn column_name(&self, index: usize) -> String {
         let name = match self {
             Row::Sqlite(row) => row.as_ref().column_name(index).ok(),
@@ -94,11 +102,6 @@ pub struct NamedRow(pub Vec<(String, Value<'static>)>);
 
 impl FromRow for NamedRow {
     fn from_row(row: &Row<'_>) -> Result<NamedRow> {
-        let width = match row {
-            Row::Sqlite(row) => row.as_ref().column_count(),
-            Row::Postgres(row) => row.len(),
-            Row::Cells(cells) => cells.len(),
-        };
         let column = |index: usize| -> Result<(String, Value<'static>)> {
             let value = match row.cell(index)? {
                 Cell::Null => Value::Null(Kind::Text),
@@ -111,7 +114,14 @@ impl FromRow for NamedRow {
             };
             Ok((row.column_name(index), value))
         };
-        Ok(NamedRow((0..width).map(column).collect::<Result<_>>()?))
+        Ok(NamedRow((0..row.width()).map(column).collect::<Result<_>>()?))
+    }
+}
+
+/// A row of integers only.
+impl FromRow for Vec<i64> {
+    fn from_row(row: &Row<'_>) -> Result<Vec<i64>> {
+        (0..row.width()).map(|index| row.get(index)).collect()
     }
 }
 

@@ -199,6 +199,18 @@ impl Statement {
     }
 }
 
+/// An INSERT of one row of VALUES, and the parameters of each row that it inserts.
+pub struct Inserts<'a> {
+    pub text: &'static str,
+    pub lists: Vec<Vec<Value<'a>>>,
+}
+
+impl Inserts<'_> {
+    pub fn returns(&self) -> bool {
+        self.text.contains("RETURNING")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use db::params;
-use db::{Conn, Db, DbError, DbOptions, MIGRATIONS, Result};
+use db::{Conn, Db, DbError, DbOptions, MIGRATIONS, Result, Value};
 use rusqlite::Connection;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -59,6 +59,17 @@ async fn begin_call(conn: &mut Conn, account: AccountId, token: Uuid, reserved: 
 }
 
 both! {
+    async fn several_long_answers_are_read_in_one_round_trip(db) {
+        let count = "WITH RECURSIVE counted (n) AS
+                         (SELECT CAST($1 AS BIGINT) UNION ALL SELECT n + 1 FROM counted WHERE n < $2)
+                     SELECT n FROM counted";
+        let ends = [(1_i64, 20_000_i64), (5, 5), (20_001, 40_000)];
+        let lists: Vec<Vec<Value<'_>>> = ends.iter().map(|(from, to)| params![*from, *to].to_vec()).collect();
+        let counted: Vec<Vec<(i64,)>> = db.read().await.unwrap().all_each(count, &lists).await.unwrap();
+        let expected = ends.map(|(from, to)| (from..=to).map(|n| (n,)).collect::<Vec<_>>());
+        assert!(counted == expected, "{:?}", counted.iter().map(Vec::len).collect::<Vec<_>>());
+    }
+
     async fn a_migrated_database_is_current_and_migrates_no_further(db) {
         db.check_version().await.unwrap();
         db.migrate().await.unwrap();

@@ -12,7 +12,8 @@ use values::{Kind, Value};
 use super::{Session, after_begin, prepare};
 use crate::bound::Bound;
 use crate::error::{DbError, Result};
-use crate::statements::{Statement, postgres_text};
+use crate::row::{FromRow, Row};
+use crate::statements::{Inserts, Statement, postgres_text};
 
 impl Session {
     /// The first row for each of these lists of parameters. Its last column is one more than the query has.
@@ -46,24 +47,74 @@ impl Session {
         Ok(answers)
     }
 
-    /// What an INSERT returns for each of these lists of parameters, in their order.
-    pub(crate) async fn insert_each(
+    /// All rows for each of these lists of parameters, each by a statement of its own, sent together: rows of the first are
+    /// read while the server works on the next.
+    pub(crate) async fn all_each<T>(
         &mut self,
         sql: &str,
         lists: &[Vec<Value<'_>>],
-    ) -> Result<Vec<tokio_postgres::Row>> {
-        let outcome = timeout(self.deadline, self.send_inserts(sql, lists)).await;
+        read: impl Fn(&tokio_postgres::Row) -> Result<T> + Sync + Send,
+    ) -> Result<Vec<Vec<T>>> {
+        self.is_busy = true;
+        let outcome = timeout(self.deadline, self.ask_all(sql, lists, read)).await;
+        self.is_busy = false;
         self.answered(outcome)
     }
 
-    async fn send_inserts(&mut self, sql: &str, lists: &[Vec<Value<'_>>]) -> Result<Vec<tokio_postgres::Row>> {
+    async fn ask_all<T>(
+        &mut self,
+        sql: &str,
+        lists: &[Vec<Value<'_>>],
+        read: impl Fn(&tokio_postgres::Row) -> Result<T> + Sync + Send,
+    ) -> Result<Vec<Vec<T>>> {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
-        let lists: Vec<&[Value<'_>]> = lists.iter().map(Vec::as_slice).collect();
         let Some(first) = lists.first() else { return Ok(Vec::new()) };
-        let text = insert_text(sql, first.len()).ok_or_else(|| DbError::other("not a plain INSERT"))?;
-        let statement = client.prepare_typed_cached(&text, &types(first)).await?;
-        let query = client.query_raw(&statement, columns(&lists));
-        Ok(after_begin(&mut self.transaction, client, query).await?.try_collect().await?)
+        let statement = &prepare(client, sql, first).await?;
+        let read = &read;
+        // Each reads its rows at once: until they are read, the next one is not answered.
+        let queries = lists.iter().map(|params| async move {
+            let mut stream = pin!(client.query_raw(statement, params.iter().map(Bound)).await?);
+            let mut rows = Vec::new();
+            while let Some(row) = stream.try_next().await? {
+                rows.push(read(&row));
+            }
+            Ok(rows)
+        });
+        let answers = after_begin(&mut self.transaction, client, future::try_join_all(queries)).await?;
+        answers.into_iter().map(|rows| rows.into_iter().collect()).collect()
+    }
+
+    /// What each INSERT returns for its lists of parameters, in their order.
+    pub(crate) async fn insert_all(&mut self, inserts: &[Inserts<'_>]) -> Result<Vec<Vec<Vec<i64>>>> {
+        let outcome = timeout(self.deadline, self.send_inserts(inserts)).await;
+        self.answered(outcome)
+    }
+
+    async fn send_inserts(&mut self, inserts: &[Inserts<'_>]) -> Result<Vec<Vec<Vec<i64>>>> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        let mut queries = Vec::with_capacity(inserts.len());
+        for one in inserts {
+            let lists: Vec<&[Value<'_>]> = one.lists.iter().map(Vec::as_slice).collect();
+            let Some(first) = lists.first() else {
+                queries.push(future::ok((Vec::new(), 0)).boxed());
+                continue;
+            };
+            let text = insert_text(one.text, first.len()).ok_or_else(|| DbError::other("not a plain INSERT"))?;
+            let statement = client.prepare_typed_cached(&text, &types(first)).await?;
+            let query = async move {
+                let mut stream = pin!(client.query_raw(&statement, columns(&lists)).await?);
+                let rows: Vec<tokio_postgres::Row> = stream.as_mut().try_collect().await?;
+                Ok((rows, stream.rows_affected().unwrap_or(0)))
+            };
+            queries.push(query.boxed());
+        }
+        let answers = after_begin(&mut self.transaction, client, future::try_join_all(queries)).await?;
+        let integers = |row: &tokio_postgres::Row| Vec::from_row(&Row::Postgres(row));
+        let rows = inserts.iter().zip(answers).map(|(one, (rows, inserted))| match one.returns() {
+            true => rows.iter().map(integers).collect(),
+            false => Ok((0..inserted).map(|_| Vec::new()).collect()),
+        });
+        rows.collect()
     }
 
     /// Runs statements in this order, inserts of the same text that follow each other as one. Returns the number of rows

@@ -12,7 +12,7 @@ use super::entry::{Entry, check_reference, checked};
 use super::post::{Guard, Posted, post, require_charge};
 use super::read;
 use super::{Kind, LedgerError};
-use db::{Conn, DbError, Statement, params, row, row_values, sql};
+use db::{Conn, DbError, Inserts, Statement, params, row, row_values, sql};
 use values::{AccountId, Currency, Money, Time, text_enum};
 
 text_enum! {
@@ -323,22 +323,18 @@ pub fn set_aside_statement(account: AccountId, currency: Currency, more: i64) ->
     )
 }
 
-/// Adds to `held` of several accounts, in the order of their locks; false if too little is available in one of them, and
-/// the transaction must be undone.
-pub async fn set_aside_each(conn: &mut Conn, currency: Currency, more: &[(AccountId, i64)]) -> Result<bool, DbError> {
-    let lists = more.iter().map(|(account, more)| row_values![*account, currency, *more].into()).collect::<Vec<_>>();
-    let available: Vec<(i64,)> = conn
-        .insert_each(
-            sql!(
-                "INSERT INTO ledger_balances (account_id, currency, balance, held, minimum, entries)
-                 VALUES ($1, $2, 0, $3, 0, 0)
-                 ON CONFLICT (account_id, currency) DO UPDATE SET held = ledger_balances.held + excluded.held
-                 RETURNING balance - held - minimum"
-            ),
-            &lists,
-        )
-        .await?;
-    Ok(available.iter().all(|(available,)| *available >= 0))
+/// Adds to `held` of several accounts, in the order of their locks. It returns what is then available to each: if that
+/// is negative, the transaction must be undone.
+pub fn set_aside_each(more: &[(AccountId, Currency, i64)]) -> Inserts<'_> {
+    Inserts {
+        text: sql!(
+            "INSERT INTO ledger_balances (account_id, currency, balance, held, minimum, entries)
+             VALUES ($1, $2, 0, $3, 0, 0)
+             ON CONFLICT (account_id, currency) DO UPDATE SET held = ledger_balances.held + excluded.held
+             RETURNING balance - held - minimum"
+        ),
+        lists: more.iter().map(|(account, currency, more)| row_values![*account, *currency, *more].into()).collect(),
+    }
 }
 
 async fn end(conn: &mut Conn, kind: Kind, reference: &str, state: HoldState) -> Result<(), DbError> {

@@ -1,7 +1,7 @@
 //! Counters that limit calls: channels and CPS of a trunk, calls per zone, spend per day.
 //!
-//! A limit is never read first and counted after: the statement that counts a call also checks its limit. So calls that
-//! begin at the same time on several nodes cannot exceed it together.
+//! A limit is never read first and counted after: the statement that counts a call also checks its limit, or returns the
+//! count for its transaction to check. So calls that begin at the same time on several nodes cannot exceed it together.
 //!
 //! - `store`: channels, CPS and zones · `daily_spend`: the daily fraud cap
 //! - `quotas`: zone quotas and their use · `capacity`: peak concurrent calls · `peaks`: recounts hours with imported
@@ -21,7 +21,7 @@ pub use peaks::{COUNT_PEAKS, CallSpan, count_peaks_job, queue_recount};
 pub use quotas::{ZoneQuota, admin_quotas, list_quotas, set_quotas};
 pub use store::{
     ALL_ZONES, Entering, Starting, channels_in_use, count_foreign, enter_zones, inbound_channels_in_use, leave_zone,
-    occupy_channels, release_channels,
+    occupy_channels, record_peaks_before, release_channels,
 };
 
 use values::Time;

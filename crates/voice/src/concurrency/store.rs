@@ -1,8 +1,8 @@
 //! Tables `trunk_load`, `foreign_load`, `zone_load` and `zone_hours`. The transaction that counts a call also checks its limit.
 
 use super::{day_of, hour_of};
-use db::{Conn, DbError, insert, params, row, row_values, sql};
-use values::{AccountId, TrunkId};
+use db::{Conn, DbError, Inserts, Value, insert, params, row, sql};
+use values::{AccountId, Time, TrunkId};
 
 /// The name under which all zones are counted together. The account's peak is not the sum of its zones' peaks, which
 /// may be at different times.
@@ -23,28 +23,22 @@ pub struct Starting {
     pub cps_limit: i64,
 }
 
-/// Occupies channels, in the order of their locks; false if that exceeds one of the limits, and the transaction must be
-/// undone.
-pub async fn occupy_channels(conn: &mut Conn, trunks: &[Starting]) -> Result<bool, DbError> {
-    let second = conn.now().seconds();
-    let lists = trunks.iter().map(|it| row_values![it.trunk, it.calls, second].into()).collect::<Vec<_>>();
-    let loads: Vec<(i64, i64)> = conn
-        .insert_each(
-            sql!(
-                "INSERT INTO trunk_load (trunk_id, live, second, in_second) VALUES ($1, $2, $3, $2)
-                 ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + excluded.live,
-                     in_second = CASE WHEN trunk_load.second >= excluded.second
-                                      THEN trunk_load.in_second + excluded.in_second ELSE excluded.in_second END,
-                     second = CASE WHEN trunk_load.second >= excluded.second
-                                   THEN trunk_load.second ELSE excluded.second END
-                 RETURNING live, in_second"
-            ),
-            &lists,
-        )
-        .await?;
-    let is_within =
-        |((live, in_second), it): (&(i64, i64), &Starting)| *live <= it.channel_cap && *in_second <= it.cps_limit;
-    Ok(loads.iter().zip(trunks).all(is_within))
+/// Occupies channels, in the order of their locks. It returns the live calls of each trunk and those of this second.
+pub fn occupy_channels(trunks: &[Starting], now: Time) -> Inserts<'static> {
+    let second = Value::Int(now.seconds());
+    let values = |it: &Starting| vec![Value::Uuid(it.trunk.uuid()), Value::Int(it.calls), second.clone()];
+    Inserts {
+        text: sql!(
+            "INSERT INTO trunk_load (trunk_id, live, second, in_second) VALUES ($1, $2, $3, $2)
+             ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + excluded.live,
+                 in_second = CASE WHEN trunk_load.second >= excluded.second
+                                  THEN trunk_load.in_second + excluded.in_second ELSE excluded.in_second END,
+                 second = CASE WHEN trunk_load.second >= excluded.second
+                               THEN trunk_load.second ELSE excluded.second END
+             RETURNING live, in_second"
+        ),
+        lists: trunks.iter().map(values).collect(),
+    }
 }
 
 pub async fn channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
@@ -96,43 +90,52 @@ pub struct Entering<'a> {
     pub quota: i64,
 }
 
-/// Counts calls in zones, in the order of their locks; false if that exceeds one of the quotas, and the transaction must
-/// be undone.
-pub async fn enter_zones(conn: &mut Conn, zones: &[Entering<'_>]) -> Result<bool, DbError> {
-    let (hour, day) = (hour_of(conn.now()), day_of(conn.now()));
-    let lists = zones.iter().map(|it| row_values![it.account, it.zone, it.calls, hour, day].into()).collect::<Vec<_>>();
-    let entered: Vec<ZoneChange> = conn
-        .insert_each(
-            sql!(
-                "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
-                                        day, day_peak)
-                 VALUES ($1, $2, $3, $4, $3, 1, $4, 0, $5, $3)
-                 ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + excluded.live,
-                     hour_peak = CASE WHEN zone_load.hour >= excluded.hour
-                                           AND zone_load.hour_peak > zone_load.live + excluded.live
-                                      THEN zone_load.hour_peak ELSE zone_load.live + excluded.live END,
-                     day_peak = CASE WHEN zone_load.day >= excluded.day
-                                          AND zone_load.day_peak > zone_load.live + excluded.live
-                                     THEN zone_load.day_peak ELSE zone_load.live + excluded.live END,
-                     changes = CASE WHEN zone_load.hour >= excluded.hour THEN zone_load.changes + 1 ELSE 1 END,
-                     before_hour = CASE WHEN zone_load.hour >= excluded.hour
-                                        THEN zone_load.before_hour ELSE zone_load.hour END,
-                     before_peak = CASE WHEN zone_load.hour >= excluded.hour
-                                        THEN zone_load.before_peak ELSE zone_load.hour_peak END,
-                     hour = CASE WHEN zone_load.hour >= excluded.hour THEN zone_load.hour ELSE excluded.hour END,
-                     day = CASE WHEN zone_load.day >= excluded.day THEN zone_load.day ELSE excluded.day END
-                 RETURNING changes, before_hour, before_peak, hour, live"
-            ),
-            &lists,
-        )
-        .await?;
-    for ((changes, before, peak, hour, live), it) in entered.iter().zip(zones) {
-        if *live > it.quota {
-            return Ok(false);
-        }
-        record_past_peaks(conn, it.account, it.zone, Some((*changes, *before, *peak, *hour, live - it.calls))).await?;
+/// Counts calls in zones, in the order of their locks. It returns the live calls of each zone, and what
+/// [`record_past_peaks`] needs to know of the change.
+pub fn enter_zones<'a>(zones: &[Entering<'a>], now: Time) -> Inserts<'a> {
+    let [hour, day] = [hour_of(now), day_of(now)].map(Value::Int);
+    let values = |it: &Entering<'a>| {
+        vec![
+            Value::Uuid(it.account.uuid()),
+            Value::Text(it.zone.into()),
+            Value::Int(it.calls),
+            hour.clone(),
+            day.clone(),
+        ]
+    };
+    Inserts {
+        text: sql!(
+            "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
+                                    day, day_peak)
+             VALUES ($1, $2, $3, $4, $3, 1, $4, 0, $5, $3)
+             ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + excluded.live,
+                 hour_peak = CASE WHEN zone_load.hour >= excluded.hour
+                                       AND zone_load.hour_peak > zone_load.live + excluded.live
+                                  THEN zone_load.hour_peak ELSE zone_load.live + excluded.live END,
+                 day_peak = CASE WHEN zone_load.day >= excluded.day
+                                      AND zone_load.day_peak > zone_load.live + excluded.live
+                                 THEN zone_load.day_peak ELSE zone_load.live + excluded.live END,
+                 changes = CASE WHEN zone_load.hour >= excluded.hour THEN zone_load.changes + 1 ELSE 1 END,
+                 before_hour = CASE WHEN zone_load.hour >= excluded.hour
+                                    THEN zone_load.before_hour ELSE zone_load.hour END,
+                 before_peak = CASE WHEN zone_load.hour >= excluded.hour
+                                    THEN zone_load.before_peak ELSE zone_load.hour_peak END,
+                 hour = CASE WHEN zone_load.hour >= excluded.hour THEN zone_load.hour ELSE excluded.hour END,
+                 day = CASE WHEN zone_load.day >= excluded.day THEN zone_load.day ELSE excluded.day END
+             RETURNING live, changes, before_hour, before_peak, hour"
+        ),
+        lists: zones.iter().map(values).collect(),
     }
-    Ok(true)
+}
+
+/// Records the peaks of the hours before these zones were entered, by what [`enter_zones`] returned.
+pub async fn record_peaks_before(conn: &mut Conn, zones: &[Entering<'_>], after: &[Vec<i64>]) -> Result<(), DbError> {
+    for (it, after) in zones.iter().zip(after) {
+        if let [live, changes, before, peak, hour] = *after.as_slice() {
+            record_past_peaks(conn, it.account, it.zone, Some((changes, before, peak, hour, live - it.calls))).await?;
+        }
+    }
+    Ok(())
 }
 
 pub async fn leave_zone(conn: &mut Conn, account: AccountId, zone: &str, calls: i64) -> Result<(), DbError> {

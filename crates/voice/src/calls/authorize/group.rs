@@ -16,35 +16,61 @@ use crate::calls::reservation::{Reservation, expiry_while_ringing};
 use crate::calls::types::{Allowed, DenyReason};
 use crate::cdrs::{CallTerms, Parties};
 use crate::concurrency::{self, DailySpend, Entering, Starting, day_of};
-use db::{Conn, DbError, Entropy, Statement};
+use db::{Conn, DbError, Entropy};
 use identity::balance::CURRENCY;
 use platform::ledger::{self, Kind};
 use values::{CallId, List};
 
 pub type Outcome = Result<Allowed, Refusal>;
 
+/// Calls that are decided together.
+#[derive(Clone)]
+pub struct Group {
+    attempts: Vec<Arc<Attempt>>,
+    /// Whether to look for live calls of the same requests first, not only for those that are refused: one of them is a
+    /// repetition, or goes to a host outside the trunk's allow-list, which counts before it is judged.
+    finds_first: bool,
+}
+
+impl Group {
+    pub fn new(attempts: Vec<Arc<Attempt>>) -> Group {
+        let finds_first = attempts.iter().any(|attempt| attempt.is_foreign());
+        Group { attempts, finds_first }
+    }
+}
+
 /// Decides on these calls, each as if it were alone: it is allowed, or denied with its reason. If one of them is to a host
 /// outside the trunk's allow-list, it must be the only one.
 pub async fn authorize(attempts: Vec<Arc<Attempt>>) -> Result<Vec<Outcome>, Refusal> {
     let Some(db) = attempts.first().map(|first| first.app.db.clone()) else { return Ok(Vec::new()) };
-    db.tx_by_keys(attempts, |conn, attempts| Box::pin(decide(conn, attempts))).await
+    let group = Group::new(attempts);
+    match db.tx_by_keys(group.clone(), |conn, group| Box::pin(decide(conn, group))).await {
+        Err(Refusal::Repeated) => {
+            let group = Group { finds_first: true, ..group };
+            db.tx_by_keys(group, |conn, group| Box::pin(decide(conn, group))).await
+        }
+        decided => decided,
+    }
 }
 
-pub async fn decide(conn: &mut Conn, attempts: &[Arc<Attempt>]) -> Result<Vec<Outcome>, Refusal> {
+pub async fn decide(conn: &mut Conn, group: &Group) -> Result<Vec<Outcome>, Refusal> {
+    let Group { attempts, finds_first } = group;
     let Some(newest) = attempts.iter().max_by_key(|attempt| attempt.now) else { return Ok(Vec::new()) };
     conn.set_now(newest.now);
     let contexts = contexts(conn, attempts).await?;
-    let requests: Vec<_> = attempts.iter().map(|attempt| attempt.request()).collect();
-    let live = live::find_each(conn, &requests).await?;
     let mut room = Room::default();
     for (key, context) in &contexts {
         room.add(context, newest.now, key.day, newest.app.settings.calls.zone_channels);
     }
+    let mut repeated = BTreeMap::new();
+    if *finds_first {
+        repeated = find_repeated(conn, attempts, (0..attempts.len()).collect()).await?;
+    }
     let mut outcomes = Vec::with_capacity(attempts.len());
     let mut begun: Vec<(&Attempt, LiveCall)> = Vec::with_capacity(attempts.len());
-    for (attempt, live) in attempts.iter().zip(live) {
+    for (index, attempt) in attempts.iter().enumerate() {
         let in_group = || begun.iter().find(|(other, _)| other.request() == attempt.request()).map(|(_, call)| call);
-        if let Some(call) = live.as_ref().or_else(in_group) {
+        if let Some(call) = repeated.get(&index).or_else(in_group) {
             outcomes.push(repeat(attempt, call));
             continue;
         }
@@ -58,8 +84,43 @@ pub async fn decide(conn: &mut Conn, attempts: &[Arc<Attempt>]) -> Result<Vec<Ou
             Err(refusal) => outcomes.push(Err(refusal)),
         }
     }
-    begin(conn, &room, &begun).await?;
+    match begin(conn, &room, &begun).await? {
+        Begun::All => {}
+        Begun::Repeated if !finds_first => return Err(Refusal::Repeated),
+        // Another node was faster.
+        Begun::Repeated | Begun::Exceeded => return Err(conn.retry_conflict().into()),
+    }
+    answer_repeated(conn, group, &mut outcomes).await?;
     Ok(outcomes)
+}
+
+/// The live calls of those of the requests that are repeated.
+async fn find_repeated(
+    conn: &mut Conn,
+    attempts: &[Arc<Attempt>],
+    asked: Vec<usize>,
+) -> Result<BTreeMap<usize, LiveCall>, DbError> {
+    let requests: Vec<_> = asked.iter().filter_map(|index| Some(attempts.get(*index)?.request())).collect();
+    let live = live::find_each(conn, &requests).await?;
+    Ok(asked.into_iter().zip(live).filter_map(|(index, call)| Some((index, call?))).collect())
+}
+
+/// A request that is refused may be one that was allowed before, and is answered as then.
+async fn answer_repeated(conn: &mut Conn, group: &Group, outcomes: &mut [Outcome]) -> Result<(), DbError> {
+    let refused = outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_err()).map(|(index, _)| index);
+    let refused: Vec<usize> = if group.finds_first { Vec::new() } else { refused.collect() };
+    if !refused.is_empty() {
+        let repeated = find_repeated(conn, &group.attempts, refused).await?;
+        for (index, (attempt, outcome)) in group.attempts.iter().zip(outcomes.iter_mut()).enumerate() {
+            if let Some(call) = repeated.get(&index) {
+                *outcome = repeat(attempt, call);
+            }
+        }
+    }
+    let is_unfunded = |it: &&Outcome| matches!(it, Err(Refusal::Denied(DenyReason::BalanceInsufficient)));
+    let unfunded = outcomes.iter().filter(is_unfunded).count();
+    conn.count(|metrics| metrics.ledger.refusals.of(Kind::Call.as_str()), unfunded as u64);
+    Ok(())
 }
 
 async fn contexts<'a>(
@@ -95,9 +156,6 @@ async fn judge(
     }
     let (account, trunk, day) = (context.account_id, context.trunk_id, day_of(attempt.now));
     let reserved = room.take(Place { account, trunk, zone: &context.zone, day }, &offer.price.rate);
-    if matches!(reserved, Err(Refusal::Denied(DenyReason::BalanceInsufficient))) {
-        conn.count(|metrics| metrics.ledger.refusals.of(Kind::Call.as_str()), 1);
-    }
     Ok(reserved.map(|reservation| live_call(attempt, context, offer, reservation)))
 }
 
@@ -139,9 +197,20 @@ async fn enter_foreign(
     Ok((live >= settings.foreign_channels).then_some(DenyReason::ForeignChannelCap))
 }
 
-/// Takes what the calls have taken of the room and inserts them, one statement for each table. If another node was
-/// faster, be it with the same call, the transaction is repeated.
-async fn begin(conn: &mut Conn, room: &Room, calls: &[(&Attempt, LiveCall)]) -> Result<(), DbError> {
+/// What became of calls that were to begin. Unless all did, the transaction must be undone.
+enum Begun {
+    All,
+    /// A limit has become too small since it was read.
+    Exceeded,
+    /// One of the calls is live.
+    Repeated,
+}
+
+/// Takes what the calls have taken of the room and inserts them, one statement for each table.
+async fn begin(conn: &mut Conn, room: &Room, calls: &[(&Attempt, LiveCall)]) -> Result<Begun, DbError> {
+    if calls.is_empty() {
+        return Ok(Begun::All);
+    }
     let (mut days, mut trunks, mut zones, mut money) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for ((account, counter), &Limit { limit, taken, .. }) in &room.limits {
         let account = *account;
@@ -155,17 +224,40 @@ async fn begin(conn: &mut Conn, room: &Room, calls: &[(&Attempt, LiveCall)]) -> 
             // Counted with the channels.
             Counter::Starts(_) => {}
             Counter::Zone(zone) => zones.push(Entering { account, zone, calls: taken, quota: limit }),
-            Counter::Money => money.push((account, taken)),
+            Counter::Money => money.push((account, CURRENCY, taken)),
         }
     }
-    let inserts: Vec<Statement> =
-        calls.iter().map(|(attempt, call)| live::insert_statement(&attempt.identity, call)).collect();
-    let is_begun = concurrency::reserve_each(conn, &days).await?
-        && concurrency::occupy_channels(conn, &trunks).await?
-        && concurrency::enter_zones(conn, &zones).await?
-        && ledger::set_aside_each(conn, CURRENCY, &money).await?
-        && conn.exec_many(&inserts).await? == inserts.len() as u64;
-    if is_begun { Ok(()) } else { Err(conn.retry_conflict()) }
+    let now = conn.now();
+    let inserts = [
+        concurrency::reserve_each(&days),
+        concurrency::occupy_channels(&trunks, now),
+        concurrency::enter_zones(&zones, now),
+        ledger::set_aside_each(&money),
+        live::insert_each(calls.iter().map(|(attempt, call)| (&attempt.identity, call))),
+    ];
+    let returned = conn.insert_all(&inserts).await?;
+    let [spent, loads, entered, available, begun] = returned.as_slice() else { return Ok(Begun::Exceeded) };
+    if begun.len() != calls.len() {
+        return Ok(Begun::Repeated);
+    }
+    let is_within = all(&days, spent, |(day, _), row| matches!(row, [spent] if *spent <= day.limit))
+        && all(
+            &trunks,
+            loads,
+            |it, row| matches!(row, [live, starts] if *live <= it.channel_cap && *starts <= it.cps_limit),
+        )
+        && all(&zones, entered, |it, row| matches!(row, [live, ..] if *live <= it.quota))
+        && all(&money, available, |_, row| matches!(row, [available] if *available >= 0));
+    if !is_within {
+        return Ok(Begun::Exceeded);
+    }
+    concurrency::record_peaks_before(conn, &zones, entered).await?;
+    Ok(Begun::All)
+}
+
+/// Whether a row was returned for each of what was taken, and each is within its limit.
+fn all<T>(taken: &[T], returned: &[Vec<i64>], is_within: impl Fn(&T, &[i64]) -> bool) -> bool {
+    taken.len() == returned.len() && taken.iter().zip(returned).all(|(taken, row)| is_within(taken, row))
 }
 
 fn live_call(attempt: &Attempt, context: &CallContext, offer: Offer, reservation: Reservation) -> LiveCall {

@@ -132,6 +132,8 @@ enum Refusal {
     Behind(Versions),
     /// The target of the called number has changed since it was checked.
     Moved,
+    /// One of the calls that were decided together is live.
+    Repeated,
     Problem(Problem),
 }
 
@@ -193,7 +195,7 @@ impl Authorizer {
                     fraud_caps::notify_reached(app, day).await?;
                     return Ok(deny(DenyReason::FraudCap));
                 }
-                Err(Refusal::Moved) => {}
+                Err(Refusal::Moved | Refusal::Repeated) => {}
                 Err(Refusal::Problem(problem)) => return Err(problem),
             }
         }

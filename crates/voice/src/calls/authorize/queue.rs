@@ -13,6 +13,8 @@ use api::problem::{Code, Problem};
 
 /// Maximum number of calls in one transaction.
 const MAX_TOGETHER: usize = 128;
+/// How often other tasks may run without another call before those that wait are decided.
+const MAX_TURNS: usize = 32;
 /// Maximum number of calls that wait here; more wait to get in.
 const MAX_WAITING: usize = 1024;
 
@@ -52,10 +54,28 @@ impl Queue {
 
 /// Decides on those that wait, again and again. A panic fails those that it hit.
 async fn serve(mut receiver: mpsc::Receiver<Waiting>) {
-    let mut waiting = Vec::new();
+    let (mut waiting, mut last) = (Vec::new(), 0);
     while receiver.recv_many(&mut waiting, MAX_TOGETHER).await > 0 {
+        gather(&mut receiver, &mut waiting, last).await;
+        last = waiting.len();
         if AssertUnwindSafe(decide(std::mem::take(&mut waiting))).catch_unwind().await.is_err() {
             tracing::error!("joint authorization panicked");
+        }
+    }
+}
+
+/// Lets other tasks run as long as that brings more calls, up to as many as were decided together before. Those who are
+/// answered together ask again together: the first of them alone would make all others wait for its commit.
+async fn gather(receiver: &mut mpsc::Receiver<Waiting>, waiting: &mut Vec<Waiting>, last: usize) {
+    let mut turns = 0;
+    while waiting.len() < last && turns < MAX_TURNS {
+        tokio::task::yield_now().await;
+        turns += 1;
+        while waiting.len() < MAX_TOGETHER
+            && let Ok(next) = receiver.try_recv()
+        {
+            waiting.push(next);
+            turns = 0;
         }
     }
 }

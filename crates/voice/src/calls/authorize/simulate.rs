@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::group::{self, Outcome};
+use super::group::{self, Group, Outcome};
 use super::{Attempt, Caches, MAX_DECISIONS, Refusal, Source, Versions, attempt};
 use crate::calls::live;
 use crate::calls::types::{AuthorizeRequest, Denied, DenyReason};
@@ -109,14 +109,14 @@ async fn decide(ctx: &RequestCtx, call: &CallSimulate) -> Result<SimulatedCall, 
         let caches = Caches::at_least(app, &versions).await?;
         let attempt = attempt(app, &request, &caches, Source::Trunk(call.trunk_id, account), None, (now, priced_at));
         let attempt = Arc::new(attempt);
-        let alone = vec![Arc::clone(&attempt)];
+        let alone = Group::new(vec![Arc::clone(&attempt)]);
         let Err(Rehearsed(outcome)) = app.db.tx(alone, |conn, alone| Box::pin(rehearse(conn, alone))).await;
         match outcome {
             Ok(allowed) => return Ok(answer(&attempt, Ok(allowed.max_seconds))),
             Err(Refusal::Denied(reason)) => return Ok(answer(&attempt, Err(reason))),
             Err(Refusal::FraudCap(_)) => return Ok(answer(&attempt, Err(DenyReason::FraudCap))),
             Err(Refusal::Behind(newer)) => versions = newer,
-            Err(Refusal::Moved) => {}
+            Err(Refusal::Moved | Refusal::Repeated) => {}
             Err(Refusal::Problem(problem)) => return Err(problem),
         }
     }
@@ -141,7 +141,7 @@ fn request(ctx: &RequestCtx, call: &CallSimulate) -> Result<AuthorizeRequest, Pr
 }
 
 /// Begins the call, and undoes that by failing.
-async fn rehearse(conn: &mut Conn, alone: &[Arc<Attempt>]) -> Result<Infallible, Rehearsed> {
+async fn rehearse(conn: &mut Conn, alone: &Group) -> Result<Infallible, Rehearsed> {
     let decided = group::decide(conn, alone).await;
     Err(Rehearsed(decided.and_then(|mut outcomes| outcomes.pop().unwrap_or(Err(Refusal::Moved)))))
 }

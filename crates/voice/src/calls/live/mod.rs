@@ -8,8 +8,8 @@ mod store;
 pub use admin::{hang_up, list_live};
 pub use customer::list_own;
 pub use store::{
-    CallIdentity, LiveCall, LiveState, LockedCall, count_live, delete, find_each, insert_statement, list_to_hang_up,
-    lock, lock_expired, lock_stale, owner_of_trunk, release_statement, save_routes, update,
+    CallIdentity, LiveCall, LiveState, LockedCall, count_live, delete, find_each, insert_each, list_to_hang_up, lock,
+    lock_expired, lock_stale, owner_of_trunk, release_statement, save_routes, update,
 };
 
 use crate::cdrs::{HungUpBy, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS};

@@ -1,7 +1,7 @@
 //! Table `live_calls`.
 
 use crate::cdrs::{CallTerms, Leg, Route};
-use db::{Conn, DbError, FromRow, Param, Row, Statement, Value, params, row, row_values, sql, table_row};
+use db::{Conn, DbError, FromRow, Inserts, Param, Row, Statement, Value, params, row, row_values, sql, table_row};
 use values::{AccountId, CallId, Currency, List, SipUri, Time, TrunkId, UpstreamId};
 
 table_row! {
@@ -79,15 +79,17 @@ pub async fn find_each(
     .await
 }
 
-/// The statement that inserts a call. It changes one row, or none if there is one with the same identity, trunk and
-/// leg.
-pub fn insert_statement(identity: &CallIdentity, call: &LiveCall) -> Statement {
-    let mut params: Vec<Value<'_>> = vec![call.token.to_value()];
-    params.extend(call.terms.values());
-    params.extend(call.state.values());
-    params.extend([identity.edge_id.to_value(), identity.from_tag.to_value()]);
-    Statement::new(
-        sql!(
+/// Inserts calls, except those that have the identity, trunk and leg of another.
+pub fn insert_each<'a>(calls: impl Iterator<Item = (&'a CallIdentity, &'a LiveCall)>) -> Inserts<'a> {
+    let values = |(identity, call): (&'a CallIdentity, &'a LiveCall)| {
+        let mut values = vec![call.token.to_value()];
+        values.extend(call.terms.values());
+        values.extend(call.state.values());
+        values.extend([identity.edge_id.to_value(), identity.from_tag.to_value()]);
+        values
+    };
+    Inserts {
+        text: sql!(
             "INSERT INTO live_calls (token, ",
             CallTerms::COLS,
             ", ",
@@ -97,8 +99,8 @@ pub fn insert_statement(identity: &CallIdentity, call: &LiveCall) -> Statement {
                  $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)
              ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
         ),
-        &params,
-    )
+        lists: calls.map(values).collect(),
+    }
 }
 
 /// A live call, and whether its account may continue it.

@@ -16,6 +16,7 @@ mod types;
 pub use margin::margin;
 pub use store::{DestinationHours, RouteHours, add, add_routes};
 
+use std::slice;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -53,12 +54,17 @@ pub async fn usage(
     let account = ctx.principal()?.account_id;
     let period = Period::new(query.interval, query.time_zone, (query.from, query.to), ctx.request.now)?;
     let mut points = Points::new();
-    for part in &period.covered.parts {
-        match query.group_by {
-            Some(UsageGroup::Trunk) => add_ids(&mut points, part, store::trunks_of(&mut ctx, account, part).await?)?,
-            group => {
-                let (by, key) = by_name(group);
-                add_names(&mut points, part, key, store::names_of(&mut ctx, account, by, part).await?)?;
+    let parts = &period.covered.parts;
+    match query.group_by {
+        Some(UsageGroup::Trunk) => {
+            for part in parts {
+                add_ids(&mut points, part, store::trunks_of(&mut ctx, account, part).await?)?;
+            }
+        }
+        group => {
+            let (by, key) = by_name(group);
+            for (part, rows) in parts.iter().zip(store::names_of(&mut ctx, account, by, parts).await?) {
+                add_names(&mut points, part, key, rows)?;
             }
         }
     }
@@ -91,7 +97,10 @@ pub async fn traffic(
                 Rows::Names(
                     key,
                     match customer {
-                        Some(account) => store::names_of(&mut ctx, account, by, part).await?,
+                        Some(account) => store::names_of(&mut ctx, account, by, slice::from_ref(part))
+                            .await?
+                            .pop()
+                            .unwrap_or_default(),
                         None => store::names_of_all(&mut ctx, by, part).await?,
                     },
                 )

@@ -74,8 +74,13 @@ pub async fn trunks_of(conn: &mut Conn, account: AccountId, part: &Part) -> Resu
     conn.all(sql, &of_account(account, part)).await
 }
 
-/// An account's points, all together or by country or destination.
-pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Part) -> Result<Vec<NamePoint>, DbError> {
+/// An account's points of each part, all together or by country or destination.
+pub async fn names_of(
+    conn: &mut Conn,
+    account: AccountId,
+    by: ByName,
+    parts: &[Part],
+) -> Result<Vec<Vec<NamePoint>>, DbError> {
     let sql = match by {
         ByName::Nothing => sql!(
             "SELECT slot / $4, CAST('' AS TEXT), /*pg big*/SUM(attempts), /*pg big*/SUM(answered),
@@ -91,7 +96,7 @@ pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Pa
                  /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
              GROUP BY 1, 2 LIMIT $5"
         ),
-        ByName::Destination if part.has_few_slots_per_number() => sql!(
+        ByName::Destination if parts.iter().all(Part::has_few_slots_per_number) => sql!(
             "SELECT slot / $4, destination_name, attempts, answered, seconds, charge, cost
              FROM usage_destinations WHERE account_id = $1 AND span = $2 AND slot
                  /*pg = ANY (CAST(translate($3, '[]', '{}') AS BIGINT[])) --*/ IN (SELECT value FROM json_each($3))
@@ -105,7 +110,8 @@ pub async fn names_of(conn: &mut Conn, account: AccountId, by: ByName, part: &Pa
              GROUP BY 1, 2 LIMIT $5"
         ),
     };
-    conn.all(sql, &of_account(account, part)).await
+    let lists: Vec<Vec<Value<'_>>> = parts.iter().map(|part| of_account(account, part).into()).collect();
+    conn.all_each(sql, &lists).await
 }
 
 /// The points of all accounts by trunk, customer or upstream.

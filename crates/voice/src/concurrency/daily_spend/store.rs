@@ -1,7 +1,7 @@
 //! Table `daily_spend`.
 
 use super::DailySpend;
-use db::{Conn, DbError, insert, params, row_values, sql};
+use db::{Conn, DbError, Inserts, insert, params, row_values, sql};
 use values::AccountId;
 
 /// Reserves spend; false if that would exceed the limit of the day.
@@ -20,21 +20,16 @@ pub async fn reserve(conn: &mut Conn, day: DailySpend, amount: i64) -> Result<bo
     Ok(reserved > 0)
 }
 
-/// Reserves spend of several days, in the order of their locks; false if that exceeds one of the limits, and the
-/// transaction must be undone.
-pub async fn reserve_each(conn: &mut Conn, days: &[(DailySpend, i64)]) -> Result<bool, DbError> {
-    let lists = days.iter().map(|(day, amount)| row_values![day.account, day.day, *amount].into()).collect::<Vec<_>>();
-    let spent: Vec<(i64,)> = conn
-        .insert_each(
-            sql!(
-                "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, 0, $3, FALSE)
-                 ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + excluded.reserved
-                 RETURNING charged + reserved"
-            ),
-            &lists,
-        )
-        .await?;
-    Ok(spent.iter().zip(days).all(|((spent,), (day, _))| *spent <= day.limit))
+/// Reserves spend of several days, in the order of their locks. It returns what is spent of each.
+pub fn reserve_each(days: &[(DailySpend, i64)]) -> Inserts<'_> {
+    Inserts {
+        text: sql!(
+            "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, 0, $3, FALSE)
+             ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + excluded.reserved
+             RETURNING charged + reserved"
+        ),
+        lists: days.iter().map(|(day, amount)| row_values![day.account, day.day, *amount].into()).collect(),
+    }
 }
 
 /// What is left of the limit. Locks the row.

@@ -7,14 +7,27 @@ use super::built;
 use crate::clients::{output, path_with_node, root};
 
 /// Playwright keeps what it saw of a failed journey in `portal/test-results`.
-#[test]
-fn the_core_journeys_succeed_in_a_browser() {
-    if built().is_none() {
-        return;
-    }
+fn journeys(args: &[&str]) -> Option<Command> {
+    built()?;
     let mut command = Command::new("npx");
     command.current_dir(root().join("portal")).args(["--no-install", "playwright", "test"]);
-    command.args(["--config", "e2e/playwright.config.ts", "--reporter=line", "--project=desktop", "--grep=@core"]);
+    command.args(["--config", "e2e/playwright.config.ts", "--reporter=line", "--project=desktop"]).args(args);
     command.env("PATH", path_with_node()).env("TRUNKLINE_BIN", env!("CARGO_BIN_EXE_trunkline"));
-    output(command.env_remove("TRUNKLINE_TEST_POSTGRES").env_remove("TRUNKLINE_E2E_DATABASE_URL"));
+    command.env_remove("TRUNKLINE_E2E_DATABASE_URL");
+    Some(command)
+}
+
+#[test]
+fn the_core_journeys_succeed_in_a_browser() {
+    if let Some(mut command) = journeys(&["--grep=@core", "--grep-invert=@postgres"]) {
+        output(command.env_remove("TRUNKLINE_TEST_POSTGRES"));
+    }
+}
+
+#[test]
+fn a_handful_of_core_journeys_succeed_on_postgresql() {
+    assert!(std::env::var_os("TRUNKLINE_TEST_POSTGRES").is_some(), "no PostgreSQL to test on: run make test");
+    if let Some(mut command) = journeys(&["--grep=(?=.*@core)(?=.*@postgres)", "--output=test-results/postgres"]) {
+        output(&mut command);
+    }
 }

@@ -197,7 +197,7 @@ test('a network is vouched for and deleted, and an inbound host allowed and with
   await expect(drawer.getByText('pbx.partner.example')).toBeVisible();
   await drawer.getByRole('button', { name: 'Withdraw' }).click();
   await page.getByRole('dialog', { name: /Withdraw the permission/ }).getByRole('button', { name: 'Withdraw' }).click();
-  await expect(drawer.getByText('pbx.partner.example')).toBeHidden();
+  await expect(drawer.getByText('pbx.partner.example', { exact: true })).toBeHidden();
 });
 
 test('the VAT decision, the account manager and a note are changed', async ({ page, request }) => {

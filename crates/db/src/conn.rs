@@ -299,18 +299,7 @@ impl Conn {
             self.check_allowed(one.text)?;
         }
         let outcome = match &mut self.engine {
-            Engine::Sqlite(connection) => inserts
-                .iter()
-                .map(|one| {
-                    let insert = |params: &Vec<Value<'_>>| match one.returns() {
-                        true => sqlite::first(connection, one.text, params),
-                        false => {
-                            sqlite::run(connection, one.text, params, |_| Ok(())).map(|rows| (rows > 0).then(Vec::new))
-                        }
-                    };
-                    one.lists.iter().map(insert).filter_map(Result::transpose).collect()
-                })
-                .collect(),
+            Engine::Sqlite(connection) => inserts.iter().map(|one| sqlite::insert_each(connection, one)).collect(),
             Engine::Postgres(session) => boxed(session.insert_all(inserts)).await,
             Engine::Gone => Err(DbError::Aborted),
         };

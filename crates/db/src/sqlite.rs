@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, Statement};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use values::Value;
 
@@ -23,6 +23,7 @@ use super::error::{DbError, Result};
 use super::options::DbOptions;
 use super::row::{FromRow, Row};
 use super::signals::Signals;
+use super::statements::Inserts;
 use super::{Load, Reader};
 use crate::metrics::Metrics;
 
@@ -231,13 +232,9 @@ fn execute(
     mut visit: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<u64> {
     let mut statement = connection.prepare_cached(sql)?;
-    // SQLite numbers `$n` by first appearance, so parameters are bound by name.
     for position in 1..=statement.parameter_count() {
-        let written = statement.parameter_name(position).and_then(|name| name.get(1..)?.parse::<usize>().ok());
-        let value = written
-            .and_then(|number| params.get(number.checked_sub(1)?))
-            .ok_or_else(|| DbError::other(format!("a parameter is missing or is not written as $n: {sql}")))?;
-        statement.raw_bind_parameter(position, Bound(value))?;
+        let value = written_number(&statement, position).and_then(|number| params.get(number - 1));
+        statement.raw_bind_parameter(position, Bound(value.ok_or_else(|| not_bound(sql))?))?;
     }
     if statement.column_count() == 0 {
         return Ok(statement.raw_execute()? as u64);
@@ -249,6 +246,42 @@ fn execute(
         visit(Row::Sqlite(row))?;
     }
     Ok(count)
+}
+
+/// The number that is written for a parameter, from 1. SQLite numbers `$n` by first appearance.
+fn written_number(statement: &Statement<'_>, position: usize) -> Option<usize> {
+    statement.parameter_name(position)?.get(1..)?.parse().ok().filter(|number| *number > 0)
+}
+
+fn not_bound(sql: &str) -> DbError {
+    DbError::other(format!("a parameter is missing or is not written as $n: {sql}"))
+}
+
+/// Inserts a row for each of these lists of parameters, and returns the integers that each inserted row returns.
+pub(super) fn insert_each(connection: &Connection, inserts: &Inserts<'_>) -> Result<Vec<Vec<i64>>> {
+    let insert = || -> Result<Vec<Vec<i64>>> {
+        let mut statement = connection.prepare_cached(inserts.text)?;
+        let numbers: Option<Vec<usize>> =
+            (1..=statement.parameter_count()).map(|position| written_number(&statement, position)).collect();
+        let numbers = numbers.ok_or_else(|| not_bound(inserts.text))?;
+        let mut returned = Vec::with_capacity(inserts.lists.len());
+        for params in &inserts.lists {
+            for (index, number) in numbers.iter().enumerate() {
+                let value = params.get(number - 1).ok_or_else(|| not_bound(inserts.text))?;
+                statement.raw_bind_parameter(index + 1, Bound(value))?;
+            }
+            if statement.column_count() == 0 {
+                returned.extend((statement.raw_execute()? > 0).then(Vec::new));
+                continue;
+            }
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next()? {
+                returned.push(Vec::from_row(&Row::Sqlite(row))?);
+            }
+        }
+        Ok(returned)
+    };
+    insert().map_err(|error| unique::name(connection, error))
 }
 
 pub(super) fn insert_many<R, const N: usize>(

@@ -26,8 +26,8 @@ fn the_core_journeys_succeed_in_a_browser() {
 
 #[test]
 fn a_handful_of_core_journeys_succeed_on_postgresql() {
-    assert!(std::env::var_os("TRUNKLINE_TEST_POSTGRES").is_some(), "no PostgreSQL to test on: run make test");
+    let server = std::env::var("TRUNKLINE_TEST_POSTGRES").expect("no PostgreSQL to test on: run make test");
     if let Some(mut command) = journeys(&["--grep=(?=.*@core)(?=.*@postgres)", "--output=test-results/postgres"]) {
-        output(&mut command);
+        output(command.env("TRUNKLINE_E2E_DATABASE_URL", format!("{server}?sslmode=disable")));
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use futures_util::future::join_all;
 use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -153,6 +154,28 @@ both! {
 
         scene.send_events(json!([scene.event("ended", &first["call_token"], 1000, json!({}))])).await;
         assert_ne!(scene.allowed(same).await["call_token"], first["call_token"]);
+        scene.end().await;
+    }
+
+    async fn a_repeated_authorization_is_answered_alike_when_no_channel_is_left(db) {
+        let scene = Scene::start(db, 10_000).await;
+        update_trunk(&scene.customer, &scene.trunk, json!({"channel_cap": 1})).await;
+        let same = call_request(json!({}));
+        let first = scene.allowed(same.clone()).await;
+        let answers = join_all((0..50).map(|number| {
+            scene.authorize(if number % 2 == 0 { same.clone() } else { call_request(json!({})) })
+        }))
+        .await;
+        for (number, answer) in answers.iter().enumerate() {
+            match number % 2 {
+                0 => assert_eq!(answer, &first),
+                _ => assert_eq!(answer["reason"], "channel_cap", "{answer}"),
+            }
+        }
+        // Nor does it matter that a new call could not be sold any more.
+        update_upstream(&scene.admin, &scene.upstream, json!({"status": "disabled"})).await.ok();
+        assert_eq!(scene.allowed(same).await, first);
+        assert_eq!(scene.balance_and_held().await.1, 300_000_000);
         scene.end().await;
     }
 

@@ -2,7 +2,8 @@
 //!
 //! What limits the calls is read first. They are then judged in memory, in the order in which they came, and the sums of
 //! what they take are added to the counters, whose limits are checked again: if another node was faster, the transaction
-//! is repeated with what is left. Rows are locked in the order that [`calls`](crate::calls) describes.
+//! is repeated with what is left. A request that is repeated is found by its live call: if it is refused, or if its call
+//! cannot be inserted again. Rows are locked in the order that [`calls`](crate::calls) describes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -91,6 +92,9 @@ pub async fn decide(conn: &mut Conn, group: &Group) -> Result<Vec<Outcome>, Refu
         Begun::Repeated | Begun::Exceeded => return Err(conn.retry_conflict().into()),
     }
     answer_repeated(conn, group, &mut outcomes).await?;
+    let is_unfunded = |it: &&Outcome| matches!(it, Err(Refusal::Denied(DenyReason::BalanceInsufficient)));
+    let unfunded = outcomes.iter().filter(is_unfunded).count();
+    conn.count(|metrics| metrics.ledger.refusals.of(Kind::Call.as_str()), unfunded as u64);
     Ok(outcomes)
 }
 
@@ -108,18 +112,16 @@ async fn find_repeated(
 /// A request that is refused may be one that was allowed before, and is answered as then.
 async fn answer_repeated(conn: &mut Conn, group: &Group, outcomes: &mut [Outcome]) -> Result<(), DbError> {
     let refused = outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_err()).map(|(index, _)| index);
-    let refused: Vec<usize> = if group.finds_first { Vec::new() } else { refused.collect() };
-    if !refused.is_empty() {
-        let repeated = find_repeated(conn, &group.attempts, refused).await?;
-        for (index, (attempt, outcome)) in group.attempts.iter().zip(outcomes.iter_mut()).enumerate() {
-            if let Some(call) = repeated.get(&index) {
-                *outcome = repeat(attempt, call);
-            }
+    let refused: Vec<usize> = refused.collect();
+    if refused.is_empty() || group.finds_first {
+        return Ok(());
+    }
+    let repeated = find_repeated(conn, &group.attempts, refused).await?;
+    for (index, (attempt, outcome)) in group.attempts.iter().zip(outcomes.iter_mut()).enumerate() {
+        if let Some(call) = repeated.get(&index) {
+            *outcome = repeat(attempt, call);
         }
     }
-    let is_unfunded = |it: &&Outcome| matches!(it, Err(Refusal::Denied(DenyReason::BalanceInsufficient)));
-    let unfunded = outcomes.iter().filter(is_unfunded).count();
-    conn.count(|metrics| metrics.ledger.refusals.of(Kind::Call.as_str()), unfunded as u64);
     Ok(())
 }
 

@@ -142,11 +142,6 @@ impl Conn {
         self.is_sqlite()
     }
 
-    /// Whether a CTE may insert, update or delete (PostgreSQL), as in [`pg_sql!`](crate::pg_sql).
-    pub fn supports_writable_cte(&self) -> bool {
-        matches!(self.engine, Engine::Postgres(_))
-    }
-
     /// The first row, or `NotFound`.
     pub async fn one<T: FromRow + Send>(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<T> {
         self.opt(sql, params).await?.ok_or(DbError::NotFound)
@@ -183,6 +178,7 @@ impl Conn {
         sql: &'static str,
         lists: &[Vec<Value<'_>>],
     ) -> Result<Vec<Vec<T>>> {
+        self.check_allowed(sql)?;
         if let Engine::Postgres(session) = &mut self.engine {
             let outcome = boxed(session.all_each(sql, lists, |row| T::from_row(&Row::Postgres(row)))).await;
             return self.record_outcome(outcome);
@@ -263,9 +259,7 @@ impl Conn {
                 self.check_allowed(one.text)?;
             }
             let outcome = match &mut self.engine {
-                Engine::Sqlite(connection) => {
-                    some.iter().map(|one| sqlite::run(connection, one.text, &one.params, |_| Ok(()))).sum()
-                }
+                Engine::Sqlite(connection) => sqlite::run_many(connection, some),
                 Engine::Postgres(session) => boxed(session.run_many(some)).await,
                 Engine::Gone => Err(DbError::Aborted),
             };
@@ -283,7 +277,7 @@ impl Conn {
     ) -> Result<Vec<Option<T>>> {
         self.check_allowed(sql)?;
         let outcome = match &mut self.engine {
-            Engine::Sqlite(connection) => lists.iter().map(|params| sqlite::first(connection, sql, params)).collect(),
+            Engine::Sqlite(connection) => sqlite::first_each(connection, sql, lists),
             Engine::Postgres(session) => boxed(session.run_each(sql, lists)).await.and_then(|rows| {
                 rows.iter().map(|row| row.as_ref().map(|row| T::from_row(&Row::Postgres(row))).transpose()).collect()
             }),

@@ -213,18 +213,6 @@ pub(super) fn run(
     execute(connection, sql, params, visit).map_err(|error| unique::name(connection, error))
 }
 
-/// The first row, if there is one.
-pub(super) fn first<T: FromRow>(connection: &Connection, sql: &str, params: &[Value<'_>]) -> Result<Option<T>> {
-    let mut first = None;
-    run(connection, sql, params, |row| {
-        if first.is_none() {
-            first = Some(T::from_row(&row)?);
-        }
-        Ok(())
-    })?;
-    Ok(first)
-}
-
 fn execute(
     connection: &Connection,
     sql: &str,
@@ -257,31 +245,78 @@ fn not_bound(sql: &str) -> DbError {
     DbError::other(format!("a parameter is missing or is not written as $n: {sql}"))
 }
 
-/// Inserts a row for each of these lists of parameters, and returns the integers that each inserted row returns.
+/// What each list of parameters inserts and returns.
 pub(super) fn insert_each(connection: &Connection, inserts: &Inserts<'_>) -> Result<Vec<Vec<i64>>> {
-    let insert = || -> Result<Vec<Vec<i64>>> {
-        let mut statement = connection.prepare_cached(inserts.text)?;
+    let mut returned = Vec::with_capacity(inserts.lists.len());
+    let lists = inserts.lists.iter().map(Vec::as_slice);
+    let changed = execute_each(connection, inserts.text, lists, |_, row| {
+        returned.push(Vec::from_row(&row)?);
+        Ok(())
+    })?;
+    if !inserts.returns() {
+        returned.resize_with(usize::try_from(changed).unwrap_or_default(), Vec::new);
+    }
+    Ok(returned)
+}
+
+/// The first row for each list of parameters, if there is one.
+pub(super) fn first_each<T: FromRow>(
+    connection: &Connection,
+    sql: &str,
+    lists: &[Vec<Value<'_>>],
+) -> Result<Vec<Option<T>>> {
+    let mut answers = Vec::new();
+    answers.resize_with(lists.len(), || None);
+    execute_each(connection, sql, lists.iter().map(Vec::as_slice), |place, row| {
+        if let Some(answer @ None) = answers.get_mut(place) {
+            *answer = Some(T::from_row(&row)?);
+        }
+        Ok(())
+    })?;
+    Ok(answers)
+}
+
+/// Runs statements in this order, those of the same text that follow each other prepared once.
+pub(super) fn run_many(connection: &Connection, statements: &[crate::Statement]) -> Result<u64> {
+    let same = statements.chunk_by(|one, next| one.text == next.text);
+    same.map(|same| {
+        let text = same.first().map_or("", |one| one.text);
+        execute_each(connection, text, same.iter().map(|one| one.params.as_slice()), |_, _| Ok(()))
+    })
+    .sum()
+}
+
+/// Runs a statement, prepared once, with each of these lists of parameters, and calls `visit` with the place of a list and
+/// each of its rows. Returns how many rows were inserted, updated or deleted.
+fn execute_each<'a>(
+    connection: &Connection,
+    sql: &str,
+    lists: impl Iterator<Item = &'a [Value<'a>]>,
+    mut visit: impl FnMut(usize, Row<'_>) -> Result<()>,
+) -> Result<u64> {
+    let execute = || -> Result<u64> {
+        let mut statement = connection.prepare_cached(sql)?;
         let numbers: Option<Vec<usize>> =
             (1..=statement.parameter_count()).map(|position| written_number(&statement, position)).collect();
-        let numbers = numbers.ok_or_else(|| not_bound(inserts.text))?;
-        let mut returned = Vec::with_capacity(inserts.lists.len());
-        for params in &inserts.lists {
+        let (numbers, has_rows) = (numbers.ok_or_else(|| not_bound(sql))?, statement.column_count() > 0);
+        let mut changed = 0;
+        for (place, params) in lists.enumerate() {
             for (index, number) in numbers.iter().enumerate() {
-                let value = params.get(number - 1).ok_or_else(|| not_bound(inserts.text))?;
+                let value = params.get(number - 1).ok_or_else(|| not_bound(sql))?;
                 statement.raw_bind_parameter(index + 1, Bound(value))?;
             }
-            if statement.column_count() == 0 {
-                returned.extend((statement.raw_execute()? > 0).then(Vec::new));
+            if !has_rows {
+                changed += statement.raw_execute()? as u64;
                 continue;
             }
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
-                returned.push(Vec::from_row(&Row::Sqlite(row))?);
+                visit(place, Row::Sqlite(row))?;
             }
         }
-        Ok(returned)
+        Ok(changed)
     };
-    insert().map_err(|error| unique::name(connection, error))
+    execute().map_err(|error| unique::name(connection, error))
 }
 
 pub(super) fn insert_many<R, const N: usize>(

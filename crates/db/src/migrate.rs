@@ -119,6 +119,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0072_deck_notice",
     "0073_cdr_archive" + postgres,
     "0074_live_call_holds" + postgres + sqlite,
+    "0075_ledger_splits" + postgres + sqlite,
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use db::params;
 use db::{Conn, Db, DbError, DbOptions, MIGRATIONS, Result, Value};
+use platform::ledger::{Book, Entry, Kind};
 use rusqlite::Connection;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::{AccountId, Money};
 
 use crate::world::engines::{TestDb, both, postgres_client, uuid};
-use crate::world::fixtures::ledger::{Action, DAY, NOW, amounts, customer_with, eur, hold, run, run_at, verify};
+use crate::world::fixtures::ledger::{Action, DAY, NOW, amounts, call, customer_with, eur, hold, run, run_at, verify};
 
 const SCRIBBLES: &str = "CREATE TABLE scribbles (id UUID PRIMARY KEY NOT NULL, text TEXT NOT NULL);";
 
@@ -58,6 +59,36 @@ async fn begin_call(conn: &mut Conn, account: AccountId, token: Uuid, reserved: 
     .await
 }
 
+/// A top-up of 27 and an order of 7, as they were posted before transactions had their amount and book.
+async fn post_to_two_tables(conn: &mut Conn, account: AccountId) -> Result<()> {
+    let (topup, order) = (uuid(), uuid());
+    let nanos = |units: i64| eur(units).nanos();
+    let balance = "INSERT INTO ledger_balances (account_id, currency, balance, held, minimum, entries)
+                   VALUES ($1, 'EUR', $2, 0, 0, 2)";
+    conn.exec(balance, params![account, nanos(20)]).await?;
+    for (id, number, kind, reference, left) in [(topup, 1_i64, "topup", "t1", 27), (order, 2, "number_order", "o1", 20)]
+    {
+        let transaction = "INSERT INTO ledger_transactions
+                               (id, account_id, currency, number, kind, reference, balance_after, note, created_at)
+                           VALUES ($1, $2, 'EUR', $3, $4, $5, $6, 'Posted before', $7)";
+        conn.exec(transaction, params![id, account, number, kind, reference, nanos(left), NOW]).await?;
+    }
+    for (id, kind, book, units) in [
+        (topup, "topup", "customer", 27),
+        (topup, "topup", "clearing", -27),
+        (order, "number_order", "customer", -7),
+        (order, "number_order", "number_setup", 5),
+        (order, "number_order", "number_rental", 2),
+    ] {
+        let posting = "INSERT INTO ledger_postings (transaction_id, book, amount) VALUES ($1, $2, $3)";
+        conn.exec(posting, params![id, book, nanos(units)]).await?;
+        let day = "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
+                   VALUES ($1, 'EUR', 20000, $2, $3, $4, 1)";
+        conn.exec(day, params![account, kind, book, nanos(units)]).await?;
+    }
+    Ok(())
+}
+
 both! {
     async fn several_long_answers_are_read_in_one_round_trip(db) {
         let count = "WITH RECURSIVE counted (n) AS
@@ -98,7 +129,8 @@ both! {
         let db = empty(db).await;
         let moving = MIGRATIONS.iter().position(|migration| migration.name.ends_with("_live_call_holds")).unwrap();
         db.migrate_to(moving).await.unwrap();
-        let account = customer_with(&db, eur(20)).await;
+        let account = customer_with(&db, eur(0)).await;
+        db.tx(account, |conn, account| Box::pin(post_to_two_tables(conn, *account))).await.unwrap();
         let [expired, held, free] = [2, 3, 0].map(|units| (uuid(), eur(units)));
         for (token, reserved) in [expired, held, free] {
             db.tx((account, token, reserved), |conn, (account, token, reserved)| {
@@ -121,6 +153,24 @@ both! {
             reader.all("SELECT reference, state FROM ledger_holds ORDER BY state", &[]).await.unwrap();
         let others = [(expired.0.to_string(), "expired".to_owned()), ("no live call".to_owned(), "open".to_owned())];
         assert_eq!(holds, others);
+    }
+
+    async fn postings_move_into_their_transactions(db) {
+        let db = empty(db).await;
+        let moving = MIGRATIONS.iter().position(|migration| migration.name.ends_with("_ledger_splits")).unwrap();
+        db.migrate_to(moving).await.unwrap();
+        let account = customer_with(&db, eur(0)).await;
+        db.tx(account, |conn, account| Box::pin(post_to_two_tables(conn, *account))).await.unwrap();
+        db.migrate().await.unwrap();
+        let verified = verify(&db).await.unwrap();
+        assert_eq!((verified.transactions, verified.postings), (2, 5));
+        let order = [(Book::NumberSetup, eur(5)), (Book::NumberRental, eur(2))];
+        let order = Entry::charge(account, Kind::NumberOrder, "o1", &order).unwrap();
+        let known = run(&db, Action::Debit(order)).await.unwrap().posted();
+        assert_eq!((known.already, known.number, known.amount, known.at), (true, 2, eur(-7), NOW));
+        let next = run(&db, Action::Debit(call(account, "c1", eur(1)))).await.unwrap().posted();
+        assert_eq!((next.number, next.balance_after), (3, eur(19)));
+        verify(&db).await.unwrap();
     }
 
     async fn a_newer_database_is_refused(db) {

@@ -37,7 +37,7 @@ both! {
         let account: AccountId = customer.account_id.parse().unwrap();
         let base = world.seconds() - 1000;
         let at = |seconds: i64| Time::from_millis((base + seconds) * 1000);
-        // The third was posted with an earlier time than the second.
+        // The third began before the second and is posted after it, so it is dated like it.
         for (seconds, entry) in [
             (0, topup_entry(account, euros(1000))), (20, call_charge(account, euros(10))), (10, call_charge(account, euros(11))),
             (30, call_charge(account, euros(12))), (40, topup_entry(account, euros(13))),
@@ -61,10 +61,10 @@ both! {
         let of_team = format!("/admin/customers/{}/ledger", customer.account_id);
         for (query, expected) in [
             (String::new(), "13 12 11 10 1000"),
-            ("&kind=call".into(), "12 10 11"),
+            ("&kind=call".into(), "12 11 10"),
             ("&kind=topup".into(), "13 1000"),
-            (format!("&from={}&to={}", rfc3339(at(10).millis()), rfc3339(at(30).millis())), "10 11"),
-            (format!("&kind=call&from={}", rfc3339(at(11).millis())), "12 10"),
+            (format!("&from={}&to={}", rfc3339(at(10).millis()), rfc3339(at(30).millis())), "11 10"),
+            (format!("&kind=call&from={}", rfc3339(at(11).millis())), "12 11 10"),
             (format!("&to={}", rfc3339(at(0).millis())), ""),
             ("&kind=refund".into(), ""),
         ] {

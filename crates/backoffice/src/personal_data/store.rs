@@ -129,11 +129,10 @@ pub const TABLES: [(&str, &str); 31] = [
     (
         "ledger",
         sql!(
-            "SELECT t.id, t.number, t.kind, t.currency, p.amount AS amount_nanos, t.balance_after AS balance_after_nanos,
+            "SELECT t.id, t.number, t.kind, t.currency, t.amount AS amount_nanos, t.balance_after AS balance_after_nanos,
                     t.note, t.created_at
              FROM ledger_transactions t
-             JOIN ledger_postings p ON p.transaction_id = t.id AND p.book = 'customer'
-             WHERE t.account_id = $1 ORDER BY t.currency, t.number"
+             WHERE t.account_id = $1 ORDER BY t.currency, t.created_at, t.number"
         ),
     ),
     (

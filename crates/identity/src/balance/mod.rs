@@ -59,7 +59,7 @@ async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<Mone
     Ok(set.map_or(SOFT_WARN_THRESHOLD, |nanos| Money::from_nanos(nanos, CURRENCY)))
 }
 
-/// The sort key of a ledger: time in Unix milliseconds and number of a line. Without filters only the number counts.
+/// The sort key of a ledger: time in Unix milliseconds and number of a line.
 pub type LedgerCursor = (i64, i64);
 
 pub async fn list_ledger(
@@ -86,17 +86,12 @@ async fn ledger_page(
     listing: Listing<LedgerFilters, LedgerCursor>,
 ) -> Result<Page<LedgerLine>, Problem> {
     let LedgerFilters { kind, from, to } = listing.filters;
-    let lines = if kind.is_none() && from.is_none() && to.is_none() {
-        let below = listing.after.map(|(_, number)| number);
-        ledger::lines(conn, account, CURRENCY, below, listing.fetch()).await?
-    } else {
-        let from = from.map_or(Time::EPOCH, |Rfc3339(at)| at);
-        // Numbers begin at 1, so lines of the moment `to` itself are excluded.
-        let end = (to.map_or(i64::MAX, |Rfc3339(at)| at.millis()), 0);
-        let (at, number) = listing.after.unwrap_or(end);
-        let before = (Time::from_millis(at), number);
-        ledger::lines_since(conn, (account, CURRENCY), kind, from, before, listing.fetch()).await?
-    };
+    let from = from.map_or(Time::EPOCH, |Rfc3339(at)| at);
+    // Numbers begin at 1, so lines of the moment `to` itself are excluded.
+    let end = (to.map_or(i64::MAX, |Rfc3339(at)| at.millis()), 0);
+    let (at, number) = listing.after.unwrap_or(end);
+    let before = (Time::from_millis(at), number);
+    let lines = ledger::lines(conn, (account, CURRENCY), kind, from, before, listing.fetch()).await?;
     listing.page(lines, |line| (line.at.millis(), line.number), LedgerLine::from)
 }
 

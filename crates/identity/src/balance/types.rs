@@ -118,7 +118,7 @@ fn kind_schema(_: &mut SchemaGenerator) -> Schema {
 
 impl From<Line> for LedgerLine {
     fn from(line: Line) -> Self {
-        let Line { id, account: _, number: _, kind, reference, amount, balance_after, note, at } = line;
+        let Line { id, kind, reference, amount, balance_after, note, at, .. } = line;
         let (amount, balance_after) = (amount.into(), balance_after.into());
         LedgerLine { id, kind, amount, balance_after, reference, description: note, created_at: at.into() }
     }

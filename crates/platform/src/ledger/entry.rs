@@ -3,6 +3,7 @@
 //! A charge names the books that get the money, a credit the books that give it; the customer's own posting is the
 //! negated sum. So the postings of an entry always sum to zero.
 
+use super::post::BookKey;
 use super::{Book, Kind, LedgerError, TransactionId};
 use values::{AccountId, Currency, Money, UserId};
 
@@ -13,6 +14,9 @@ pub(super) const MAX_AMOUNT_NANOS: i64 = 2_000_000_000_000_000_000;
 const MAX_BOOKS: usize = 6;
 const MAX_REFERENCE_BYTES: usize = 200;
 const MAX_NOTE_CHARS: usize = 300;
+
+/// The kind and the reference of an event, which is posted once.
+pub(super) type Event<'a> = (&'a str, &'a str);
 
 /// A movement of one customer's money, in one currency.
 #[derive(Clone, Debug)]
@@ -74,6 +78,14 @@ impl Entry {
     /// The change of the customer's balance; negative for a charge.
     pub fn amount(&self) -> Money {
         Money::from_nanos(self.amount, self.currency)
+    }
+
+    pub(super) fn book(&self) -> BookKey {
+        (self.account, self.currency)
+    }
+
+    pub(super) fn event(&self) -> Event<'_> {
+        (self.kind.as_str(), &self.reference)
     }
 
     fn new(

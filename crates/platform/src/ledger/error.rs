@@ -23,7 +23,7 @@ pub enum LedgerError {
         kind: Kind,
         reference: String,
     },
-    /// The amount or the balance exceeds the maximum.
+    /// The amount or the balance would exceed the maximum. Nothing has changed.
     TooLarge,
     /// The caller passed an entry or hold that breaks the rules of the ledger.
     Invalid(&'static str),

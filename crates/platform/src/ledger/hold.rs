@@ -9,7 +9,7 @@
 //! the money is available: a switch that was offline for long keeps its calls.
 
 use super::entry::{Entry, check_reference, checked};
-use super::post::{Guard, Posted, post, require_charge};
+use super::post::{Guard, Posted, post, post_each, require_charge};
 use super::read;
 use super::{Kind, LedgerError};
 use db::{Conn, DbError, Inserts, Statement, params, row, row_values, sql};
@@ -150,29 +150,46 @@ pub async fn capture(conn: &mut Conn, entry: &Entry) -> Result<Posted, LedgerErr
     Ok(posted)
 }
 
-/// Releases what was [set aside](set_aside) for things of one customer that are over, and posts their charge as one
-/// transaction, if there is any. As with [`capture`], it is charged whatever the balance is.
-pub async fn capture_together(
+/// What things of one customer that are over mean for its book.
+pub struct Capture {
+    pub account: AccountId,
+    pub currency: Currency,
+    /// What was [set aside](set_aside) for them.
+    pub released: i64,
+    /// Their charge, if there is any.
+    pub charge: Option<Entry>,
+}
+
+/// Releases what was set aside for things that are over, and posts their charges, one for each customer. As with
+/// [`capture`], they are charged whatever the balance is. Further books are locked with theirs, for a transaction that
+/// changes them later.
+pub async fn capture_each(
     conn: &mut Conn,
-    (account, currency): (AccountId, Currency),
-    released: i64,
-    charge: Option<&Entry>,
-) -> Result<Option<Posted>, LedgerError> {
-    let posted = match charge {
-        None => None,
-        Some(entry) if (entry.account, entry.currency) != (account, currency) => {
-            return Err(LedgerError::Invalid("a charge must be of the customer whose holds it captures"));
+    captures: &[Capture],
+    locked: &[(AccountId, Currency)],
+) -> Result<(), LedgerError> {
+    let (mut charges, mut releases) = (Vec::new(), Vec::new());
+    releases.extend(locked.iter().map(|book| (*book, 0)));
+    for Capture { account, currency, released, charge } in captures {
+        match charge {
+            None => releases.push(((*account, *currency), *released)),
+            Some(entry) if entry.book() != (*account, *currency) => {
+                return Err(LedgerError::Invalid("a charge must be of the customer whose holds it captures"));
+            }
+            Some(entry) => {
+                require_charge(entry)?;
+                charges.push((entry, Guard::None { released: *released }));
+            }
         }
-        Some(entry) => {
-            require_charge(entry)?;
-            Some(post(conn, entry, Guard::None { released }).await?)
-        }
-    };
-    // A charge that was posted before released nothing.
-    if released > 0 && posted.as_ref().is_none_or(|posted| posted.already) {
-        set_aside(conn, account, currency, -released).await?;
     }
-    Ok(posted)
+    let posted = post_each(conn, &charges, &releases).await?;
+    for ((entry, guard), posted) in charges.into_iter().zip(posted) {
+        // A charge that was posted before released nothing.
+        if posted?.already && guard.released() > 0 {
+            set_aside(conn, entry.account, entry.currency, -guard.released()).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Releases a hold. Returns whether there was an open one.

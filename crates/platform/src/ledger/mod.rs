@@ -10,8 +10,8 @@
 //! ledger::debit_unguarded(conn, &rental).await?;    // whatever the balance is
 //! ```
 //!
-//! A customer may spend what is *available*: balance − held − minimum. [`debit`] and [`hold`] check that in the
-//! statement that takes the money, so the same money cannot be spent twice. A hold sets money aside for something in
+//! A customer may spend what is *available*: balance − held − minimum. [`debit`] checks that under the lock of the balance
+//! row, and [`hold`] in the statement that takes the money, so the same money cannot be spent twice. A hold sets money aside for something in
 //! progress; [`capture`] turns it into a charge, [`release`] and expiry make it available again.
 //!
 //! Each customer has a balance row, updated in the transaction of its postings. The operator's books have none, since
@@ -36,14 +36,13 @@ pub use book::{Book, Kind};
 pub use entry::Entry;
 pub use error::LedgerError;
 pub use hold::{
-    Hold, HoldState, NewHold, capture, capture_together, expire, hold, purge_holds, release, renew, set_aside,
+    Capture, Hold, HoldState, NewHold, capture, capture_each, expire, hold, purge_holds, release, renew, set_aside,
     set_aside_each, set_aside_statement,
 };
 pub use low_water::{BALANCE_CHANGED, BalanceChanged, enqueue_balance_check, lock_balance, set_low_water};
-pub use post::{Posted, TransactionId, credit, debit, debit_unguarded, set_minimum};
+pub use post::{Posted, TransactionId, credit, debit, debit_each, debit_unguarded, set_minimum};
 pub use read::{
-    Balance, Line, Sum, balance, book_total, customers_between, daily_balances, find, first_day, lines, lines_since,
-    spend, sums,
+    Balance, Line, Sum, balance, book_total, customers_between, daily_balances, find, first_day, lines, spend, sums,
 };
 pub use verify::{Customer, Fault, Verified, verify};
 

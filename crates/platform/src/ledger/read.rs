@@ -56,6 +56,7 @@ row! {
         note: Option<String>,
         created_at: Time,
         amount: i64,
+        book: Book,
     }
 }
 
@@ -69,6 +70,8 @@ pub struct Line {
     pub kind: Kind,
     pub reference: String,
     pub amount: Money,
+    /// The first book on the other side.
+    pub book: Book,
     pub balance_after: Money,
     pub note: Option<String>,
     pub at: Time,
@@ -83,6 +86,7 @@ impl From<LineRow> for Line {
             number: row.number,
             kind: row.kind,
             amount: money(row.amount),
+            book: row.book,
             balance_after: money(row.balance_after),
             reference: row.reference,
             note: row.note,
@@ -91,32 +95,8 @@ impl From<LineRow> for Line {
     }
 }
 
-/// A page of a customer's lines, newest first, below the given number. Lines are numbered in commit order, so paging
-/// neither misses a line nor repeats one.
-pub async fn lines(
-    conn: &mut Conn,
-    account: AccountId,
-    currency: Currency,
-    below: Option<i64>,
-    limit: i64,
-) -> Result<Vec<Line>, DbError> {
-    let rows: Vec<LineRow> = conn
-        .all(
-            sql!(
-                "SELECT ",
-                LineRow::COLS,
-                " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id AND book = 'customer'
-                 WHERE account_id = $1 AND currency = $2 AND number < $3 ORDER BY number DESC LIMIT $4"
-            ),
-            params![account, currency, below.unwrap_or(i64::MAX), limit],
-        )
-        .await?;
-    Ok(rows.into_iter().map(Line::from).collect())
-}
-
 /// A page of a customer's lines since a time, of one kind or of all, newest first, before the given time and number.
-/// Times are those of the requests, so they are not quite in the order of the numbers.
-pub async fn lines_since(
+pub async fn lines(
     conn: &mut Conn,
     (account, currency): (AccountId, Currency),
     kind: Option<Kind>,
@@ -124,29 +104,26 @@ pub async fn lines_since(
     (at, number): (Time, i64),
     limit: i64,
 ) -> Result<Vec<Line>, DbError> {
-    let rows: Vec<LineRow> = match kind {
-        None => {
-            let sql = sql!(
-                "SELECT ",
-                LineRow::COLS,
-                " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id AND book = 'customer'
-                 WHERE account_id = $1 AND currency = $2 AND created_at >= $3 AND (created_at, number) < ($4, $5)
-                 ORDER BY created_at DESC, number DESC LIMIT $6"
-            );
-            conn.all(sql, params![account, currency, from, at, number, limit]).await?
-        }
-        Some(kind) => {
-            let sql = sql!(
-                "SELECT ",
-                LineRow::COLS,
-                " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id AND book = 'customer'
-                 WHERE account_id = $1 AND currency = $2 AND kind = $3 AND created_at >= $4
-                     AND (created_at, number) < ($5, $6)
-                 ORDER BY created_at DESC, number DESC LIMIT $7"
-            );
-            conn.all(sql, params![account, currency, kind, from, at, number, limit]).await?
-        }
+    // Nearly all lines are calls, so a list of calls reads all lines. The index of a kind leaves them out.
+    let text = match kind {
+        None | Some(Kind::Call) => sql!(
+            "SELECT ",
+            LineRow::COLS,
+            " FROM ledger_transactions
+             WHERE account_id = $1 AND currency = $2 AND created_at >= $3 AND (created_at, number) < ($4, $5)
+                 AND ($6 IS NULL OR kind = $6)
+             ORDER BY created_at DESC, number DESC LIMIT $7"
+        ),
+        Some(_) => sql!(
+            "SELECT ",
+            LineRow::COLS,
+            " FROM ledger_transactions
+             WHERE account_id = $1 AND currency = $2 AND created_at >= $3 AND (created_at, number) < ($4, $5)
+                 AND kind = $6 AND kind <> 'call'
+             ORDER BY created_at DESC, number DESC LIMIT $7"
+        ),
     };
+    let rows: Vec<LineRow> = conn.all(text, params![account, currency, from, at, number, kind, limit]).await?;
     Ok(rows.into_iter().map(Line::from).collect())
 }
 
@@ -154,12 +131,7 @@ pub async fn lines_since(
 pub async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Line>, DbError> {
     let row: Option<LineRow> = conn
         .opt(
-            sql!(
-                "SELECT ",
-                LineRow::COLS,
-                " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id AND book = 'customer'
-                 WHERE kind = $1 AND reference = $2"
-            ),
+            sql!("SELECT ", LineRow::COLS, " FROM ledger_transactions WHERE kind = $1 AND reference = $2"),
             params![kind, reference],
         )
         .await?;
@@ -170,11 +142,10 @@ pub async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option
 pub(super) async fn posted(conn: &mut Conn, entry: &Entry) -> Result<Option<Posted>, LedgerError> {
     let Some(line) = find(conn, entry.kind, &entry.reference).await? else { return Ok(None) };
     let mut others: Vec<(Book, i64)> = conn
-        .all(
-            sql!("SELECT book, amount FROM ledger_postings WHERE transaction_id = $1 AND book <> 'customer' LIMIT 100"),
-            params![line.id],
-        )
+        .all(sql!("SELECT book, amount FROM ledger_splits WHERE transaction_id = $1 LIMIT 100"), params![line.id])
         .await?;
+    let rest = others.iter().fold(-line.amount.nanos(), |rest, (_, amount)| rest.saturating_sub(*amount));
+    others.push((line.book, rest));
     let mut expected = entry.others.clone();
     others.sort_unstable();
     expected.sort_unstable();

@@ -13,9 +13,7 @@
 //! neither avoids a charge nor hides a call. An end counts once because it deletes the live row.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: live calls and provisional CDRs by
-//! token; then account by account its days, trunks, zones, balance and rollups. Authorization takes the days of all its
-//! accounts, then their trunks, zones and balances, each in the order of accounts: nobody has locked a later row of an
-//! account whose earlier ones it holds.
+//! token; then the days of all accounts, their trunks, zones, balances and rollups, each in the order of accounts.
 
 mod alerts;
 mod authorize;

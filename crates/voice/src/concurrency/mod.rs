@@ -16,12 +16,12 @@ mod quotas;
 mod store;
 
 pub use capacity::capacity;
-pub use daily_spend::{DailySpend, reserve_each};
+pub use daily_spend::{DailySpend, lock_days, reserve_each, settle_spend};
 pub use peaks::{COUNT_PEAKS, CallSpan, count_peaks_job, queue_recount};
 pub use quotas::{ZoneQuota, admin_quotas, list_quotas, set_quotas};
 pub use store::{
-    ALL_ZONES, Entering, Starting, channels_in_use, count_foreign, enter_zones, inbound_channels_in_use, leave_zone,
-    occupy_channels, record_peaks_before, release_channels,
+    ALL_ZONES, Entering, Leaving, Starting, channels_in_use, count_foreign, enter_zones, inbound_channels_in_use,
+    leave_zones, occupy_channels, record_peaks_before, release_channels,
 };
 
 use values::Time;

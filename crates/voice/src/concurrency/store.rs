@@ -1,7 +1,7 @@
 //! Tables `trunk_load`, `foreign_load`, `zone_load` and `zone_hours`. The transaction that counts a call also checks its limit.
 
 use super::{day_of, hour_of};
-use db::{Conn, DbError, Inserts, Value, insert, params, row, sql};
+use db::{Conn, DbError, Inserts, Statement, Value, insert, params, row, row_values, sql};
 use values::{AccountId, Time, TrunkId};
 
 /// The name under which all zones are counted together. The account's peak is not the sum of its zones' peaks, which
@@ -47,9 +47,8 @@ pub async fn channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbE
     Ok(live.map_or(0, |(live,)| live))
 }
 
-pub async fn release_channels(conn: &mut Conn, trunk: TrunkId, calls: i64) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE trunk_load SET live = live - $2 WHERE trunk_id = $1"), params![trunk, calls]).await?;
-    Ok(())
+pub fn release_channels(trunk: TrunkId, calls: i64) -> Statement {
+    Statement::new(sql!("UPDATE trunk_load SET live = live - $2 WHERE trunk_id = $1"), params![trunk, calls])
 }
 
 /// Counts an inbound call of a trunk to a target outside its allow-list; false if enough began in this second.
@@ -138,10 +137,21 @@ pub async fn record_peaks_before(conn: &mut Conn, zones: &[Entering<'_>], after:
     Ok(())
 }
 
-pub async fn leave_zone(conn: &mut Conn, account: AccountId, zone: &str, calls: i64) -> Result<(), DbError> {
-    let now = conn.now();
-    let left: Option<ZoneChange> = conn
-        .opt(
+/// Calls of an account that leave a zone.
+pub struct Leaving<'a> {
+    pub account: AccountId,
+    pub zone: &'a str,
+    pub calls: i64,
+}
+
+pub async fn leave_zones(conn: &mut Conn, zones: &[Leaving<'_>]) -> Result<(), DbError> {
+    let (hour, day) = (hour_of(conn.now()), day_of(conn.now()));
+    let lists: Vec<Vec<Value<'_>>> = zones
+        .iter()
+        .map(|leaving| row_values![leaving.account, leaving.zone, hour, day, leaving.calls].into())
+        .collect();
+    let left: Vec<Vec<ZoneChange>> = conn
+        .all_each(
             sql!(
                 "UPDATE zone_load SET live = live - $5,
                      hour_peak = CASE WHEN hour >= $3 THEN hour_peak ELSE live END,
@@ -154,10 +164,13 @@ pub async fn leave_zone(conn: &mut Conn, account: AccountId, zone: &str, calls: 
                  WHERE account_id = $1 AND zone = $2
                  RETURNING changes, before_hour, before_peak, hour, live + $5"
             ),
-            params![account, zone, hour_of(now), day_of(now), calls],
+            &lists,
         )
         .await?;
-    record_past_peaks(conn, account, zone, left).await
+    for (Leaving { account, zone, .. }, change) in zones.iter().zip(left) {
+        record_past_peaks(conn, *account, zone, change.into_iter().next()).await?;
+    }
+    Ok(())
 }
 
 /// Changes in this hour, the hour of the change before and its peak, this hour, and the live calls before this change.

@@ -1,43 +1,40 @@
 //! `trunkline ledger verify` finds every alteration of the ledger.
 
+use platform::ledger::{Book, Entry, Kind};
 use tempfile::TempDir;
 
 use crate::world::engines::{TestDb, both, postgres_client};
 use crate::world::fixtures::ledger::{Action, call, customer_with, eur, hold, run, topup, verify};
 use crate::world::process;
 
-const TABLES: [&str; 5] = ["ledger_balances", "ledger_transactions", "ledger_postings", "ledger_days", "ledger_holds"];
+const TABLES: [&str; 5] = ["ledger_balances", "ledger_transactions", "ledger_splits", "ledger_days", "ledger_holds"];
 
 /// Each is an alteration of the tables and the fault it must cause.
 const ALTERATIONS: &[(&str, &str)] = &[
     (
-        "UPDATE ledger_postings SET amount = amount + 1 WHERE book = 'calls'
-         AND transaction_id = (SELECT id FROM ledger_transactions WHERE reference = 'c1')",
-        "sum to 1, not to zero",
+        "INSERT INTO ledger_splits SELECT account_id, 'vat', 1 FROM ledger_balances WHERE held > 0",
+        "with vat has no transaction",
     ),
-    ("DELETE FROM ledger_postings WHERE book = 'calls'", "sum to -"),
-    ("UPDATE ledger_postings SET amount = amount * 2 WHERE book IN ('calls', 'customer')", "sum to"),
+    ("UPDATE ledger_splits SET amount = amount + 1", "on day 20000 number_order added"),
+    ("UPDATE ledger_splits SET book = 'vat'", "on day 20000 number_order added"),
+    ("DELETE FROM ledger_splits", "on day 20000 number_order added"),
+    ("UPDATE ledger_transactions SET amount = amount + 1 WHERE reference = 'c1'", "but it left 12000000001"),
+    ("UPDATE ledger_transactions SET book = 'credits' WHERE reference = 'c1'", "on day 20000 call added"),
     (
-        "DELETE FROM ledger_postings
-         WHERE transaction_id = (SELECT id FROM ledger_transactions WHERE reference = 'c1')",
-        "no posting in its customer's book",
+        "UPDATE ledger_transactions SET created_at = created_at + 86400000 WHERE reference = 'c1'",
+        "on day 20000 call added",
     ),
-    (
-        "UPDATE ledger_postings SET book = 'credits' WHERE book = 'customer'
-         AND transaction_id = (SELECT id FROM ledger_transactions WHERE reference = 'c1')",
-        "no posting in its customer's book",
-    ),
-    ("DELETE FROM ledger_transactions WHERE reference = 'c1'", "has no transaction"),
+    ("DELETE FROM ledger_transactions WHERE reference = 'c1'", "transaction number 2 is missing, 3 comes"),
     ("UPDATE ledger_transactions SET currency = 'USD' WHERE reference = 'c1'", "in USD, which has no balance"),
     ("UPDATE ledger_transactions SET reference = 'c1' WHERE reference = 'c2'", "call c1 is posted twice"),
     ("UPDATE ledger_transactions SET number = 9 WHERE reference = 'c1'", "transaction number 2 is missing, 3 comes"),
-    ("UPDATE ledger_transactions SET number = 9 WHERE reference = 'c2'", "transaction number 3 is missing, 9 comes"),
+    ("UPDATE ledger_transactions SET number = 9 WHERE reference = 'c2'", "transaction number 3 is missing, 4 comes"),
     ("UPDATE ledger_transactions SET number = 0 WHERE reference = 'c2'", "and the last has number 0"),
-    ("UPDATE ledger_transactions SET balance_after = 1 WHERE reference = 'c1'", "says that it left 1, but it left 9"),
-    ("UPDATE ledger_balances SET entries = 0 WHERE held > 0", "0 transactions were counted, and the last has number 1"),
+    ("UPDATE ledger_transactions SET balance_after = 1 WHERE reference = 'c1'", "says that it left 1, but it left 12"),
+    ("UPDATE ledger_balances SET entries = 0 WHERE held > 0", "0 transactions were counted, and the last has number 4"),
     (
         "UPDATE ledger_balances SET entries = entries + 1 WHERE held > 0",
-        "4 transactions were counted, and the last has number 3",
+        "5 transactions were counted, and the last has number 4",
     ),
     ("UPDATE ledger_balances SET balance = balance + 1 WHERE held > 0", "but the postings sum to 7"),
     ("DELETE FROM ledger_balances WHERE held > 0", "which has no balance"),
@@ -81,7 +78,7 @@ both! {
         let holds = run();
         assert!(holds.status.success());
         let said = String::from_utf8(holds.stdout).unwrap();
-        assert_eq!(said, "The ledger is valid: 4 transactions with 8 postings of 2 customers, 1 open holds.\n");
+        assert_eq!(said, "The ledger is valid: 5 transactions with 11 postings of 2 customers, 1 open holds.\n");
         tamper(db, "UPDATE ledger_balances SET balance = balance + 1 WHERE held > 0").await;
         let broken = run();
         assert!(!broken.status.success() && broken.stdout.is_empty());
@@ -90,11 +87,14 @@ both! {
     }
 }
 
-/// Two customers, of whom one has 7 euros after two calls and holds 2.
+/// Two customers, of whom one has 7 euros after two calls and an order of 3, and holds 2.
 async fn filled(db: &TestDb) {
-    let account = customer_with(db, eur(10)).await;
+    let account = customer_with(db, eur(13)).await;
     run(db, Action::Debit(call(account, "c1", eur(1)))).await.unwrap();
     run(db, Action::Debit(call(account, "c2", eur(2)))).await.unwrap();
+    let order = [(Book::NumberSetup, eur(1)), (Book::NumberRental, eur(2))];
+    let order = Entry::charge(account, Kind::NumberOrder, "o1", &order).unwrap();
+    run(db, Action::Debit(order)).await.unwrap();
     run(db, hold(account, "h1", eur(2))).await.unwrap();
     run(db, Action::Credit(topup(customer_with(db, eur(0)).await, "other", eur(5)))).await.unwrap();
     verify(db).await.unwrap();
@@ -110,7 +110,7 @@ async fn tamper(db: &TestDb, sql: &str) {
         let connection = rusqlite::Connection::open(db.file()).unwrap();
         connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
         for trigger in
-            ["transactions_not_updated", "transactions_not_deleted", "postings_not_updated", "postings_not_deleted"]
+            ["transactions_not_updated", "transactions_not_deleted", "splits_not_updated", "splits_not_deleted"]
         {
             connection.execute_batch(&format!("DROP TRIGGER IF EXISTS ledger_{trigger}")).unwrap();
         }
@@ -121,7 +121,7 @@ async fn tamper(db: &TestDb, sql: &str) {
 /// Drops the unique constraint on kind and reference.
 async fn unbind_names(db: &TestDb) {
     if db.is_shared() {
-        let sql = "ALTER TABLE ledger_transactions DROP CONSTRAINT ledger_transactions_kind_reference_key";
+        let sql = "ALTER TABLE ledger_transactions DROP CONSTRAINT ledger_posted_once";
         return tamper(db, sql).await;
     }
     // SQLite cannot drop a constraint, so the table is rebuilt without it.

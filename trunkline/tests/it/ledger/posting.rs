@@ -41,6 +41,48 @@ both! {
         verify(db).await.unwrap();
     }
 
+    async fn debits_that_are_posted_together_are_judged_one_by_one(db) {
+        let (rich, poor) = (customer_with(db, eur(10)).await, customer_with(db, eur(1)).await);
+        run(db, Action::Debit(call(poor, "known", eur(1)))).await.unwrap();
+        let order = [(Book::NumberSetup, eur(2)), (Book::NumberRental, eur(1))];
+        let order = Entry::charge(rich, Kind::NumberOrder, "o1", &order).unwrap();
+        let entries = vec![
+            call(rich, "c1", eur(6)), call(poor, "c2", eur(1)), call(rich, "c3", eur(5)), order.clone(),
+            call(poor, "known", eur(1)), call(rich, "c1", eur(6)), call(rich, "c2", eur(1)), call(rich, "c4", eur(1)),
+        ];
+        let posted = db.tx(entries, |conn, entries| Box::pin(ledger::debit_each(conn, entries))).await.unwrap();
+        let seen: Vec<String> = posted
+            .into_iter()
+            .map(|outcome| match outcome {
+                Ok(posted) => format!("{} {} {}", posted.number, posted.balance_after, posted.already),
+                Err(error) => error.to_string(),
+            })
+            .collect();
+        assert_eq!(seen, [
+            "2 4.00 EUR false", "1.00 EUR is required and 0.00 EUR is available",
+            "5.00 EUR is required and 0.00 EUR is available", "3 1.00 EUR false", "2 0.00 EUR true", "2 4.00 EUR true",
+            "1.00 EUR is required and 0.00 EUR is available", "4 0.00 EUR false",
+        ]);
+        assert_eq!(run(db, Action::Debit(order)).await.unwrap().posted().number, 3);
+        assert_eq!((amounts(db, rich).await.0, amounts(db, poor).await.0), (eur(0), eur(0)));
+        assert_eq!(verify(db).await.unwrap().postings, 13);
+    }
+
+    async fn a_transaction_is_never_before_the_one_with_the_number_before(db) {
+        let account = customer_with(db, eur(10)).await;
+        let seconds = |seconds: u64| NOW.plus(std::time::Duration::from_secs(seconds));
+        let ahead = run_at(db, Action::Debit(call(account, "c1", eur(1))), seconds(30)).await.unwrap().posted();
+        let behind = run_at(db, Action::Debit(call(account, "c2", eur(1))), seconds(10)).await.unwrap().posted();
+        assert_eq!((ahead.at, behind.at), (seconds(30), seconds(30)));
+        let later = run_at(db, Action::Debit(call(account, "c3", eur(1))), seconds(31)).await.unwrap().posted();
+        assert_eq!(later.at, seconds(31));
+        // A clock that was wrong by a day does not date the next transactions.
+        run_at(db, Action::Debit(call(account, "c4", eur(1))), NOW.plus(DAY)).await.unwrap();
+        let now = run_at(db, Action::Debit(call(account, "c5", eur(1))), seconds(32)).await.unwrap().posted();
+        assert_eq!((now.at, now.number), (seconds(32), 6));
+        verify(db).await.unwrap();
+    }
+
     async fn usage_is_charged_whatever_the_balance(db) {
         let account = customer_with(db, eur(0)).await;
         let posted = run(db, Action::DebitUnguarded(call(account, "c1", eur(5)))).await.unwrap().posted();
@@ -135,7 +177,7 @@ both! {
         assert_eq!(shown, [(5, "c4", eur(-4)), (4, "c3", eur(-3)), (3, "c2", eur(-2))]);
         assert_eq!((first[0].balance_after, first[0].note.as_deref(), first[0].at), (eur(90), Some("A call"), NOW));
         run(db, Action::Debit(call(account, "meanwhile", eur(1)))).await.unwrap();
-        let second = lines(db, account, Some(3)).await;
+        let second = lines(db, account, Some(&first[2])).await;
         let shown: Vec<_> = second.iter().map(|line| (line.number, line.kind, line.balance_after)).collect();
         assert_eq!(shown, [(2, Kind::Call, eur(99)), (1, Kind::Topup, eur(100))]);
         let found = ledger::find(&mut db.read().await.unwrap(), Kind::Call, "c4").await.unwrap();
@@ -174,10 +216,12 @@ both! {
     }
 
     async fn postings_can_be_neither_changed_nor_deleted(db) {
-        customer_with(db, eur(1)).await;
+        let order = [(Book::NumberSetup, eur(1)), (Book::NumberRental, eur(2))];
+        let order = Entry::charge(customer_with(db, eur(3)).await, Kind::NumberOrder, "o1", &order).unwrap();
+        run(db, Action::Debit(order)).await.unwrap();
         for sql in [
             "UPDATE ledger_transactions SET reference = 'x'", "DELETE FROM ledger_transactions",
-            "UPDATE ledger_postings SET amount = amount + 1", "DELETE FROM ledger_postings",
+            "UPDATE ledger_splits SET amount = amount + 1", "DELETE FROM ledger_splits",
         ] {
             let refused = write(db, sql).await.unwrap_err().to_string();
             assert!(refused.contains("append-only"), "{sql}: {refused}");
@@ -187,19 +231,14 @@ both! {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_commits_no_transaction_that_does_not_sum_to_zero() {
+async fn postgres_takes_no_split_of_a_committed_transaction() {
     crate::world::engines::TestDb::postgres()
         .await
         .run(async |db| {
             customer_with(db, eur(1)).await;
-            for sql in [
-                "INSERT INTO ledger_postings SELECT id, 'calls', 1 FROM ledger_transactions",
-                "INSERT INTO ledger_transactions
-                 SELECT gen_random_uuid(), account_id, currency, 2, kind, 'empty', 0, NULL, NULL, 0 FROM ledger_transactions",
-            ] {
-                let refused = write(db, sql).await.unwrap_err();
-                assert!(matches!(&refused, DbError::Check(name) if name == "ledger_sum_is_zero"), "{sql}: {refused}");
-            }
+            let sql = "INSERT INTO ledger_splits SELECT id, 'calls', 1 FROM ledger_transactions";
+            let refused = write(db, sql).await.unwrap_err();
+            assert!(matches!(&refused, DbError::Check(name) if name == "ledger_is_closed"), "{refused}");
             verify(db).await.unwrap();
         })
         .await;
@@ -209,6 +248,8 @@ async fn write(db: &Db, sql: &'static str) -> Result<u64, DbError> {
     db.tx(sql, |conn, sql| Box::pin(conn.exec(sql, &[]))).await
 }
 
-async fn lines(db: &Db, account: AccountId, below: Option<i64>) -> Vec<Line> {
-    ledger::lines(&mut db.read().await.unwrap(), account, Currency::EUR, below, 3).await.unwrap()
+async fn lines(db: &Db, account: AccountId, after: Option<&Line>) -> Vec<Line> {
+    let before = after.map_or((NOW.plus(DAY), 0), |line| (line.at, line.number));
+    let book = (account, Currency::EUR);
+    ledger::lines(&mut db.read().await.unwrap(), book, None, Time::EPOCH, before, 3).await.unwrap()
 }

@@ -1,6 +1,6 @@
-//! Checks each customer's numbers, balance, holds and daily sums against its postings.
+//! Checks each customer's numbers, balance, holds and daily sums against its transactions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
@@ -9,22 +9,24 @@ use crate::ledger::{TransactionId, day_of};
 use db::{Conn, params, row, sql};
 use values::{AccountId, Time};
 
-/// Transactions read by a statement, each with all its postings.
-const TRANSACTIONS_PER_PAGE: i64 = 2000;
+/// How many transactions are read before one of a lower number is looked for.
+const MAX_WAITING: usize = 100_000;
 
 row! {
     struct BalanceRow { account_id: AccountId, currency: String, balance: i64, held: i64, entries: i64 }
 }
 
 row! {
-    struct PostingRow {
+    struct TransactionRow {
         number: i64,
         id: TransactionId,
         kind: String,
+        amount: i64,
+        book: String,
         balance_after: i64,
         created_at: Time,
-        book: String,
-        amount: i64,
+        /// How many splits it has.
+        splits: i64,
     }
 }
 
@@ -93,84 +95,116 @@ pub(super) async fn check_books(conn: &mut Conn) -> Result<(u64, u64), Stop> {
 /// The sum by day, kind and book. A customer has few of them, however many transactions.
 type Days = BTreeMap<(i64, String, String), i128>;
 
-/// Reads a customer's transactions by number and sums their postings.
+/// Reads a customer's transactions and sums their postings.
 async fn sum_postings(conn: &mut Conn, customer: &Customer, row: &BalanceRow) -> Result<Days, Stop> {
-    let mut days = Days::new();
-    let (mut last, mut balance): (i64, i128) = (0, 0);
-    let mut stated: Option<(TransactionId, i64)> = None;
-    let mut from = 0;
-    while from < row.entries {
-        let page: Vec<PostingRow> = conn
+    let mut sums = Sums::default();
+    // Some are read before one of a lower number: a clock was wrong, or they are older than the rule about their times.
+    let mut waiting: BTreeMap<(i64, TransactionId), TransactionRow> = BTreeMap::new();
+    // Found by their number, and read once more later.
+    let mut found_early = BTreeSet::new();
+    let mut after = (Time::from_millis(i64::MIN), i64::MIN);
+    loop {
+        let page: Vec<TransactionRow> = conn
             .all(
                 sql!(
-                    "SELECT ",
-                    PostingRow::COLS,
-                    " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id
-                     WHERE account_id = $1 AND currency = $2 AND number > $3 AND number <= $4 ORDER BY number, book"
+                    "SELECT number, id, kind, amount, book, balance_after, created_at,
+                         (SELECT COUNT(*) FROM ledger_splits WHERE transaction_id = id)
+                     FROM ledger_transactions
+                     WHERE account_id = $1 AND currency = $2 AND (created_at, number) > ($3, $4)
+                     ORDER BY created_at, number LIMIT $5"
                 ),
-                params![customer.account, customer.currency, from, from.saturating_add(TRANSACTIONS_PER_PAGE)],
+                params![customer.account, customer.currency, after.0, after.1, PAGE],
             )
             .await?;
-        if page.is_empty() {
+        let is_last = (page.len() as i64) < PAGE;
+        for transaction in page {
+            after = (transaction.created_at, transaction.number);
+            if found_early.remove(&transaction.id) {
+                continue;
+            }
+            waiting.insert((transaction.number, transaction.id), transaction);
+            while let Some(next) = waiting.first_entry().filter(|next| next.key().0 <= sums.last + 1) {
+                let transaction = next.remove();
+                if transaction.number <= sums.last {
+                    let (customer, last) = (customer.clone(), transaction.number);
+                    return Err(Fault::Count { customer, counted: row.entries, last }.into());
+                }
+                sums.add(conn, transaction).await?;
+            }
+        }
+        if waiting.len() > MAX_WAITING {
+            let Some(missing) = find(conn, customer, sums.last + 1).await? else { break };
+            found_early.insert(missing.id);
+            sums.add(conn, missing).await?;
+        }
+        if is_last {
             break;
         }
-        for posting in page {
-            if posting.number != last {
-                check_balance_after(stated, balance)?;
-                if posting.number != last + 1 {
-                    let (expected, found) = (last + 1, posting.number);
-                    return Err(Fault::Gap { customer: customer.clone(), expected, found }.into());
-                }
-                (last, stated) = (posting.number, Some((posting.id, posting.balance_after)));
-            }
-            if posting.book == "customer" {
-                balance += i128::from(posting.amount);
-            }
-            *days.entry((day_of(posting.created_at), posting.kind, posting.book)).or_default() +=
-                i128::from(posting.amount);
-        }
-        from += TRANSACTIONS_PER_PAGE;
     }
-    check_balance_after(stated, balance)?;
-    compare_balance(conn, customer, row, last, balance).await?;
-    Ok(days)
+    let customer = customer.clone();
+    if let Some(((found, _), _)) = waiting.first_key_value() {
+        return Err(Fault::Gap { customer, expected: sums.last + 1, found: *found }.into());
+    }
+    if sums.last != row.entries {
+        return Err(Fault::Count { customer, counted: row.entries, last: sums.last }.into());
+    }
+    if sums.balance != i128::from(row.balance) {
+        return Err(Fault::Balance { customer, written: row.balance, computed: sums.balance }.into());
+    }
+    Ok(sums.days)
 }
 
-/// Checks the `balance_after` of a transaction.
-fn check_balance_after(stated: Option<(TransactionId, i64)>, computed: i128) -> Result<(), Fault> {
-    match stated {
-        Some((transaction, written)) if i128::from(written) != computed => {
-            Err(Fault::BalanceAfter { transaction, written, computed })
-        }
-        _ => Ok(()),
-    }
-}
-
-async fn compare_balance(
-    conn: &mut Conn,
-    customer: &Customer,
-    row: &BalanceRow,
-    last: i64,
-    computed: i128,
-) -> Result<(), Stop> {
-    let outside: Option<(i64,)> = conn
+/// The transaction with this number. There is no index by number.
+async fn find(conn: &mut Conn, customer: &Customer, number: i64) -> Result<Option<TransactionRow>, Stop> {
+    let found = conn
         .opt(
             sql!(
-                "SELECT number FROM ledger_transactions
-                 WHERE account_id = $1 AND currency = $2 AND (number < 1 OR number > $3) ORDER BY number LIMIT 1"
+                "SELECT number, id, kind, amount, book, balance_after, created_at,
+                     (SELECT COUNT(*) FROM ledger_splits WHERE transaction_id = id)
+                 FROM ledger_transactions WHERE account_id = $1 AND currency = $2 AND number = $3"
             ),
-            params![customer.account, customer.currency, row.entries],
+            params![customer.account, customer.currency, number],
         )
         .await?;
-    let last = outside.map_or(last, |(number,)| number);
-    let customer = customer.clone();
-    if last != row.entries {
-        return Err(Fault::Count { customer, counted: row.entries, last }.into());
+    Ok(found)
+}
+
+/// The sums of a customer's transactions up to the last number.
+#[derive(Default)]
+struct Sums {
+    last: i64,
+    balance: i128,
+    days: Days,
+}
+
+impl Sums {
+    async fn add(&mut self, conn: &mut Conn, transaction: TransactionRow) -> Result<(), Stop> {
+        let TransactionRow { number, id, kind, amount, book, balance_after, created_at, splits } = transaction;
+        self.last = number;
+        self.balance += i128::from(amount);
+        if i128::from(balance_after) != self.balance {
+            let (transaction, written, computed) = (id, balance_after, self.balance);
+            return Err(Fault::BalanceAfter { transaction, written, computed }.into());
+        }
+        let mut rest = -i128::from(amount);
+        let splits: Vec<(String, i64)> = match splits {
+            0 => Vec::new(),
+            _ => {
+                let text = sql!("SELECT book, amount FROM ledger_splits WHERE transaction_id = $1 LIMIT 100");
+                conn.all(text, params![id]).await?
+            }
+        };
+        let mut add = |book: String, amount: i128| {
+            *self.days.entry((day_of(created_at), kind.clone(), book)).or_default() += amount;
+        };
+        for (book, amount) in splits {
+            rest -= i128::from(amount);
+            add(book, i128::from(amount));
+        }
+        add("customer".to_owned(), i128::from(amount));
+        add(book, rest);
+        Ok(())
     }
-    if computed != i128::from(row.balance) {
-        return Err(Fault::Balance { customer, written: row.balance, computed }.into());
-    }
-    Ok(())
 }
 
 async fn compare_days(conn: &mut Conn, customer: &Customer, mut days: Days) -> Result<(), Stop> {

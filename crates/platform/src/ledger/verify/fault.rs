@@ -15,24 +15,10 @@ pub struct Customer {
 /// The first fault found. Amounts are in nanos, as in the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A transaction's postings do not sum to zero.
-    Unbalanced {
-        transaction: TransactionId,
-        sum: i128,
-    },
-    /// All postings in a currency do not sum to zero.
-    UnbalancedTotal {
-        currency: String,
-        sum: i128,
-    },
-    /// A posting has no transaction.
-    StrayPosting {
+    /// A split has no transaction.
+    StraySplit {
         transaction: TransactionId,
         book: String,
-    },
-    /// A transaction has no posting in its customer's book.
-    NoPosting {
-        transaction: TransactionId,
     },
     /// A transaction's customer has no balance in its currency.
     NoBalance {
@@ -103,17 +89,8 @@ impl fmt::Display for Customer {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Unbalanced { transaction, sum } => {
-                write!(f, "the postings of transaction {transaction} sum to {sum}, not to zero")
-            }
-            Fault::UnbalancedTotal { currency, sum } => {
-                write!(f, "all postings in {currency} sum to {sum}, not to zero")
-            }
-            Fault::StrayPosting { transaction, book } => {
-                write!(f, "the posting in {book} of transaction {transaction} has no transaction")
-            }
-            Fault::NoPosting { transaction } => {
-                write!(f, "transaction {transaction} has no posting in its customer's book")
+            Fault::StraySplit { transaction, book } => {
+                write!(f, "the split of transaction {transaction} with {book} has no transaction")
             }
             Fault::NoBalance { transaction, customer } => {
                 write!(f, "transaction {transaction} is of {customer}, which has no balance")

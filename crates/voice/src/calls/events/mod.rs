@@ -200,11 +200,13 @@ async fn apply(
     }
     let mut unsettled = cdrs::write_cdrs(conn, &mut ended, &mut amendments).await?;
     continuing.sort_by_key(|(locked, ..)| (locked.call.terms.account_id, locked.call.token));
-    for (locked, events, answered_at) in continuing {
-        unsettled.settle_to(conn, locked.call.terms.account_id).await?;
-        renew::keep_live(conn, &locked, events, answered_at, &mut answer).await?;
+    for (locked, ..) in &continuing {
+        unsettled.keep(locked.call.terms.account_id, locked.call.terms.started_at);
     }
     let routes = unsettled.settle(conn).await?;
+    for (locked, events, answered_at) in continuing {
+        renew::keep_live(conn, &locked, events, answered_at, &mut answer).await?;
+    }
     cdrs::add_routes(conn, &routes).await?;
     Ok((answer, observed))
 }

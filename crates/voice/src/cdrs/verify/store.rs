@@ -303,8 +303,8 @@ pub async fn zones(conn: &mut Conn) -> Result<Sums, DbError> {
 pub async fn charges(conn: &mut Conn) -> Result<Sums, DbError> {
     let named = |(id, amount): (Option<Uuid>, i64)| (id.unwrap_or_default().to_string(), vec![amount]);
     let stored = sql!(
-        "SELECT transaction_id, -amount FROM ledger_postings
-         WHERE book = 'customer' AND transaction_id IN (
+        "SELECT id, -amount FROM ledger_transactions
+         WHERE id IN (
              SELECT ledger_id FROM cdrs WHERE ledger_id IS NOT NULL
              UNION SELECT ledger_id FROM cdr_amendments WHERE ledger_id IS NOT NULL)"
     );

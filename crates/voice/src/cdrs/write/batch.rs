@@ -1,10 +1,9 @@
-//! A batch of CDRs, account by account: what each account is charged and what its calls release.
+//! A batch of CDRs: what each account is charged and what its calls release.
 //!
-//! Rows are locked in one order, so that no two transactions wait for each other: accounts by id, and for each account
-//! its days, trunks, zones and balance; then the rollups of each account, which take one round trip together. The
-//! rollups of all accounts come last in a transaction: every other one waits for them.
+//! The rows of all accounts are locked table by table, as [`calls`](crate::calls) says. Each table takes a round trip or
+//! two. The rollups of all accounts come last in a transaction: every other one waits for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
@@ -12,10 +11,10 @@ use super::{Amendment, EndedCall};
 use crate::cdrs::rollups::{self, ChargeDelta, DestinationCharges, DestinationDays, RollupDelta, TrunkHours};
 use crate::cdrs::row::CdrRow;
 use crate::cdrs::usage::{self, DestinationHours, RouteHours};
-use crate::concurrency::{self, ALL_ZONES, DailySpend, day_of, hour_of};
+use crate::concurrency::{self, ALL_ZONES, Leaving, day_of, hour_of};
 use db::{Conn, Statement};
 use identity::balance::CURRENCY;
-use platform::ledger::{self, Book, Entry, Kind, LedgerError, TransactionId};
+use platform::ledger::{self, Book, Capture, Entry, Kind, LedgerError, TransactionId};
 use values::{AccountId, Money, Time, TrunkId, UpstreamId};
 
 /// What a batch means for one account.
@@ -83,23 +82,25 @@ impl AccountBatch {
         self.held += held;
     }
 
-    async fn settle(&self, conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
-        for (&day, &(charged, released)) in self.days.iter().filter(|(_, sums)| **sums != (0, 0)) {
-            DailySpend { account, day, limit: 0 }.settle(conn, charged, released).await?;
-        }
-        for (trunk, calls) in &self.trunks {
-            concurrency::release_channels(conn, *trunk, *calls).await?;
-        }
-        for (zone, calls) in &self.zones {
-            concurrency::leave_zone(conn, account, zone, *calls).await?;
-        }
+    /// What adds the charges to the days on which calls began, and releases what was reserved for them.
+    fn spend(&self, account: AccountId) -> impl Iterator<Item = Statement> {
+        let moved = self.days.iter().filter(|(_, sums)| **sums != (0, 0));
+        moved.map(move |(&day, &(charged, released))| concurrency::settle_spend(account, day, charged, released))
+    }
+
+    fn release_channels(&self) -> impl Iterator<Item = Statement> {
+        self.trunks.iter().map(|(trunk, calls)| concurrency::release_channels(*trunk, *calls))
+    }
+
+    /// What the balance pays and gets back.
+    fn capture(&self, account: AccountId) -> Result<Option<Capture>, LedgerError> {
         let charge = self.ledger_id.map(|id| {
             let paid = [(Book::Calls, Money::from_nanos(self.charge, CURRENCY))];
             Entry::charge(account, Kind::Call, id.to_string(), &paid).map(|entry| entry.with_id(id))
         });
-        let charge = charge.transpose()?;
-        ledger::capture_together(conn, (account, CURRENCY), self.held, charge.as_ref()).await?;
-        Ok(())
+        let (charge, released) = (charge.transpose()?, self.held);
+        let is_any = charge.is_some() || released > 0;
+        Ok(is_any.then_some(Capture { account, currency: CURRENCY, released, charge }))
     }
 
     /// What adds to the rollups of the account.
@@ -111,11 +112,12 @@ impl AccountBatch {
     }
 }
 
-/// What CDRs that are written mean for their accounts, to be settled in the order of these.
+/// What CDRs that are written mean for their accounts.
 #[derive(Default)]
 pub struct Unsettled {
     accounts: BTreeMap<AccountId, AccountBatch>,
-    settled: BTreeMap<AccountId, AccountBatch>,
+    /// Accounts and days of calls that go on.
+    kept: BTreeSet<(AccountId, i64)>,
 }
 
 impl Unsettled {
@@ -132,28 +134,42 @@ impl Unsettled {
         self.accounts.entry(account).or_default()
     }
 
-    /// Settles the accounts up to this one. A transaction that goes on to change rows of the account does this first.
-    pub async fn settle_to(&mut self, conn: &mut Conn, last: AccountId) -> Result<(), LedgerError> {
-        let later = self.accounts.split_off(&last);
-        let mut due = std::mem::replace(&mut self.accounts, later);
-        due.extend(self.accounts.remove_entry(&last));
-        for (account, batch) in &due {
-            batch.settle(conn, *account).await?;
-        }
-        self.settled.append(&mut due);
-        Ok(())
+    /// Locks the day and the balance of a call with the others', for a transaction that then changes its reservation.
+    pub fn keep(&mut self, account: AccountId, started_at: Time) {
+        self.kept.insert((account, day_of(started_at)));
     }
 
     /// Settles all accounts, and returns what is left to add to the rollups of all accounts.
-    pub async fn settle(mut self, conn: &mut Conn) -> Result<RouteHours, LedgerError> {
-        if let Some((&last, _)) = self.accounts.last_key_value() {
-            self.settle_to(conn, last).await?;
+    pub async fn settle(self, conn: &mut Conn) -> Result<RouteHours, LedgerError> {
+        let Unsettled { accounts, mut kept } = self;
+        // The rows of a single account are locked in the same order later.
+        let owners: BTreeSet<AccountId> =
+            accounts.keys().copied().chain(kept.iter().map(|(account, _)| *account)).collect();
+        if owners.len() < 2 {
+            kept.clear();
         }
+        if !kept.is_empty() {
+            let settled = accounts.iter().flat_map(|(account, batch)| batch.days.keys().map(|day| (*account, *day)));
+            concurrency::lock_days(conn, &settled.chain(kept.iter().copied()).collect()).await?;
+        }
+        let spend = accounts.iter().flat_map(|(account, batch)| batch.spend(*account));
+        let channels = accounts.values().flat_map(AccountBatch::release_channels);
+        conn.exec_many(&spend.chain(channels).collect::<Vec<_>>()).await?;
+        let zones = accounts.iter().flat_map(|(account, batch)| {
+            batch.zones.iter().map(|(zone, calls)| Leaving { account: *account, zone, calls: *calls })
+        });
+        concurrency::leave_zones(conn, &zones.collect::<Vec<_>>()).await?;
+        let mut captures = Vec::new();
+        for (account, batch) in &accounts {
+            captures.extend(batch.capture(*account)?);
+        }
+        let locked = kept.iter().map(|(account, _)| (*account, CURRENCY)).collect::<Vec<_>>();
+        ledger::capture_each(conn, &captures, &locked).await?;
         let now = conn.now();
-        let rollups = self.settled.iter().flat_map(|(account, batch)| batch.roll_up(*account, now));
+        let rollups = accounts.iter().flat_map(|(account, batch)| batch.roll_up(*account, now));
         conn.exec_many(&rollups.collect::<Vec<_>>()).await?;
         let mut routes = RouteHours::new();
-        for (key, rollup) in self.settled.into_values().flat_map(|batch| batch.routes) {
+        for (key, rollup) in accounts.into_values().flat_map(|batch| batch.routes) {
             routes.entry(key).or_default().add(rollup);
         }
         Ok(routes)

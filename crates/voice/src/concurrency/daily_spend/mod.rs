@@ -3,7 +3,7 @@
 
 mod store;
 
-pub use store::reserve_each;
+pub use store::{lock_days, reserve_each, settle_spend};
 
 use db::{Conn, DbError};
 use values::AccountId;
@@ -31,12 +31,11 @@ impl DailySpend {
 
     /// Releases reserved spend that is not needed.
     pub async fn release(self, conn: &mut Conn, amount: i64) -> Result<(), DbError> {
-        if amount == 0 { Ok(()) } else { store::settle(conn, self.account, self.day, 0, amount).await }
-    }
-
-    /// Adds the charges of calls that began on this day and releases what was reserved for them.
-    pub async fn settle(self, conn: &mut Conn, charged: i64, released: i64) -> Result<(), DbError> {
-        store::settle(conn, self.account, self.day, charged, released).await
+        if amount > 0 {
+            let update = settle_spend(self.account, self.day, 0, amount);
+            conn.exec(update.text, &update.params).await?;
+        }
+        Ok(())
     }
 
     /// Whether the account is still to be notified that the limit is reached. True once a day.

@@ -1,7 +1,9 @@
 //! Table `daily_spend`.
 
+use std::collections::BTreeSet;
+
 use super::DailySpend;
-use db::{Conn, DbError, Inserts, insert, params, row_values, sql};
+use db::{Conn, DbError, Inserts, Statement, Value, insert, params, row_values, sql};
 use values::AccountId;
 
 /// Reserves spend; false if that would exceed the limit of the day.
@@ -43,9 +45,17 @@ pub async fn remaining(conn: &mut Conn, day: DailySpend) -> Result<i64, DbError>
     Ok(spent.map_or(day.limit, |(charged, reserved)| day.limit - charged - reserved))
 }
 
-/// Releases reserved spend and adds charges.
-pub async fn settle(conn: &mut Conn, account: AccountId, day: i64, charged: i64, released: i64) -> Result<(), DbError> {
-    conn.exec(
+/// Locks the days of accounts until the commit, in their order.
+pub async fn lock_days(conn: &mut Conn, days: &BTreeSet<(AccountId, i64)>) -> Result<(), DbError> {
+    let lists: Vec<Vec<Value<'_>>> = days.iter().map(|(account, day)| row_values![*account, *day].into()).collect();
+    let text = sql!("SELECT day FROM daily_spend WHERE account_id = $1 AND day = $2 /*pg FOR NO KEY UPDATE */");
+    let _: Vec<Option<(i64,)>> = conn.opt_each(text, &lists).await?;
+    Ok(())
+}
+
+/// Adds the charges of calls that began on this day and releases what was reserved for them.
+pub fn settle_spend(account: AccountId, day: i64, charged: i64, released: i64) -> Statement {
+    Statement::new(
         sql!(
             "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, $3, 0, FALSE)
              ON CONFLICT (account_id, day) DO UPDATE
@@ -53,8 +63,6 @@ pub async fn settle(conn: &mut Conn, account: AccountId, day: i64, charged: i64,
         ),
         params![account, day, charged, released],
     )
-    .await?;
-    Ok(())
 }
 
 /// Marks the day as notified; false if it was before.

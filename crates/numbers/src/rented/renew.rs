@@ -27,16 +27,22 @@ pub const RENEW: Kind = Kind::new("number.renew").attempts(3).class(Class::Money
 pub const RENEWAL_REMINDER: Kind = Kind::new("number.look_ahead").attempts(3);
 
 const BATCH: i64 = 200;
+/// Maximum number of renewals in a transaction.
+const TOGETHER: usize = 50;
 const UNPAID: &str = "three renewals in a row failed: the balance was too low";
 
-/// Renews the numbers that are due, each in its own transaction.
+/// Renews the numbers that are due. Those that can be charged are charged together; each of the others has a transaction
+/// of its own, which also notifies its customer.
 pub async fn renew_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     loop {
         let due = store::list_due(&mut *context.db.read().await?, BATCH).await?;
-        for (id,) in &due {
-            let input = (context.app.clone(), *id);
-            let renewed = context.db.tx(input, |conn, (app, id)| Box::pin(renew(conn, app, *id)));
-            renewed.await.map_err(failed)?;
+        for together in due.chunks(TOGETHER) {
+            let renewed = context.db.tx(together.to_vec(), |conn, ids| Box::pin(renew_together(conn, ids)));
+            for id in renewed.await.map_err(failed)? {
+                let input = (context.app.clone(), id);
+                let renewed = context.db.tx(input, |conn, (app, id)| Box::pin(renew(conn, app, *id)));
+                renewed.await.map_err(failed)?;
+            }
         }
         if (due.len() as i64) < BATCH {
             return Ok(());
@@ -51,44 +57,75 @@ fn failed(error: LedgerError) -> JobError {
     }
 }
 
-/// Charges every month that is due.
+/// Charges the next month of numbers. Returns those that could not be charged or have another month due.
+async fn renew_together(conn: &mut Conn, ids: &[(NumberId,)]) -> Result<Vec<NumberId>, LedgerError> {
+    let now = conn.now();
+    let (mut due, mut entries, mut left) = (Vec::new(), Vec::new(), Vec::new());
+    for number in store::lock_each(conn, ids).await?.into_iter().filter(|number| number.try_at <= now) {
+        match next_month(&number)? {
+            Some(entry) => {
+                due.push(number);
+                entries.push(entry);
+            }
+            None => left.push(number.id),
+        }
+    }
+    let charged = ledger::debit_each(conn, &entries).await?;
+    let mut updates = Vec::new();
+    for (mut number, charged) in due.into_iter().zip(charged) {
+        if charged.is_ok() {
+            extend(&mut number);
+            updates.push(store::update_renewal(&number));
+        }
+        left.extend((number.try_at <= now).then_some(number.id));
+    }
+    conn.exec_many(&updates).await?;
+    Ok(left)
+}
+
+/// Charges every month of a number that is due.
 async fn renew(conn: &mut Conn, app: &App, id: NumberId) -> Result<(), LedgerError> {
     let now = conn.now();
     let Some(mut number) = store::lock(conn, id).await? else { return Ok(()) };
     while number.try_at <= now {
-        let month = number.months_paid + 1;
-        match charge(conn, &number, month).await {
-            Ok(()) => {
-                number.months_paid = month;
-                number.next_renewal_at = add_months(number.since, month);
-                number.try_at = number.next_renewal_at;
-                number.failures = 0;
-            }
-            Err(LedgerError::Insufficient { available, .. }) => {
-                return Ok(record_failure(conn, app, number, available).await?);
-            }
-            Err(error) => return Err(error),
+        if let Some(entry) = next_month(&number)? {
+            match ledger::debit(conn, &entry).await {
+                Err(LedgerError::Insufficient { available, .. }) => {
+                    return Ok(record_failure(conn, app, number, available).await?);
+                }
+                charged => charged?,
+            };
         }
+        extend(&mut number);
     }
-    Ok(store::update_renewal(conn, &number).await?)
+    conn.exec_many(&[store::update_renewal(&number)]).await?;
+    Ok(())
 }
 
-async fn charge(conn: &mut Conn, number: &NumberRow, month: i64) -> Result<(), LedgerError> {
-    let monthly = Money::from_nanos(number.monthly, CURRENCY);
+/// Adds a month that is paid.
+fn extend(number: &mut NumberRow) {
+    number.months_paid += 1;
+    number.next_renewal_at = add_months(number.since, number.months_paid);
+    number.try_at = number.next_renewal_at;
+    number.failures = 0;
+}
+
+/// The charge of the number's next month, unless it is free.
+fn next_month(number: &NumberRow) -> Result<Option<Entry>, LedgerError> {
+    let (monthly, month) = (Money::from_nanos(number.monthly, CURRENCY), number.months_paid + 1);
     if monthly.is_zero() {
-        return Ok(());
+        return Ok(None);
     }
     let (kind, name) = (ledger::Kind::NumberRenewal, format!("{}:{month}", number.id));
     let entry = Entry::charge(number.account_id, kind, name, &[(Book::NumberRental, monthly)])?;
-    ledger::debit(conn, &entry.with_note(format!("{}, month {month}", number.e164))).await?;
-    Ok(())
+    Ok(Some(entry.with_note(format!("{}, month {month}", number.e164))))
 }
 
 async fn record_failure(conn: &mut Conn, app: &App, mut number: NumberRow, available: Money) -> Result<(), DbError> {
     let now = conn.now();
     number.failures += 1;
     number.try_at = now.plus(RETRY_AFTER);
-    store::update_renewal(conn, &number).await?;
+    conn.exec_many(&[store::update_renewal(&number)]).await?;
     if number.failures >= MAX_FAILURES {
         return release_unpaid(conn, app, &number).await;
     }

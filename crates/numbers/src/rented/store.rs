@@ -1,10 +1,12 @@
 //! The `numbers` table, and the checks of the trunks that numbers are on.
 
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
 use super::types::NumberId;
 use crate::inventory::{NumberCapability, NumberType, Regulatory, StockId};
-use db::{Conn, DbError, insert, params, row, sql};
+use db::{Conn, DbError, Statement, Value, insert, params, row, row_values, sql};
 use values::{AccountId, Country, E164, Time, TrunkId, Words};
 
 row! {
@@ -73,6 +75,21 @@ pub async fn lock(conn: &mut Conn, id: NumberId) -> Result<Option<NumberRow>, Db
         params![id],
     )
     .await
+}
+
+/// Locks numbers, in the order of their ids, and returns them in the given one.
+pub async fn lock_each(conn: &mut Conn, ids: &[(NumberId,)]) -> Result<Vec<NumberRow>, DbError> {
+    let mut sorted: Vec<NumberId> = ids.iter().map(|(id,)| *id).collect();
+    sorted.sort_unstable();
+    let lists: Vec<Vec<Value<'_>>> = sorted.iter().map(|id| row_values![*id].into()).collect();
+    let locked: Vec<Option<NumberRow>> = conn
+        .opt_each(
+            sql!("SELECT ", NumberRow::COLS, " FROM numbers WHERE id = $1 AND released_at IS NULL /*pg FOR UPDATE */"),
+            &lists,
+        )
+        .await?;
+    let mut locked: BTreeMap<NumberId, NumberRow> = locked.into_iter().flatten().map(|row| (row.id, row)).collect();
+    Ok(ids.iter().filter_map(|(id,)| locked.remove(id)).collect())
 }
 
 /// Lists the numbers of an account, of one country or of all, newest first, after the cursor.
@@ -204,14 +221,12 @@ pub async fn list_due(conn: &mut Conn, limit: i64) -> Result<Vec<(NumberId,)>, D
     .await
 }
 
-/// Updates the renewal state of a number.
-pub async fn update_renewal(conn: &mut Conn, number: &NumberRow) -> Result<(), DbError> {
-    conn.exec(
+/// What updates the renewal state of a number.
+pub fn update_renewal(number: &NumberRow) -> Statement {
+    Statement::new(
         sql!("UPDATE numbers SET months_paid = $2, next_renewal_at = $3, try_at = $4, failures = $5 WHERE id = $1"),
         params![number.id, number.months_paid, number.next_renewal_at, number.try_at, number.failures],
     )
-    .await?;
-    Ok(())
 }
 
 /// Accounts with renewals before `until` that they were not reminded of, after the cursor.

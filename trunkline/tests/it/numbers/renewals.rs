@@ -82,6 +82,24 @@ both! {
         world.end().await;
     }
 
+    async fn a_customer_without_money_does_not_stop_the_renewals_of_others(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let group = create_group(&world, &admin, 3, AMSTERDAM).await;
+        let (poor, trunk) = customer_with_trunk(&world, CORA, FIRST_MONTH_CENTS).await;
+        order_number(&poor, &group, &trunk).await.expect(201);
+        let (rich, trunk) = customer_with_trunk(&world, "dora@customer.example", 10_000).await;
+        for _ in 0..2 {
+            order_number(&rich, &group, &trunk).await.expect(201);
+        }
+        pass_until(&world, DAY / 2, "number.renewal_failed").await;
+        assert_eq!(count_transactions(&world.node.app.db, "number_renewal").await, 2);
+        // Two months pass before the renewals run again: each is charged.
+        world.advance(62 * DAY).await;
+        assert_eq!(count_transactions(&world.node.app.db, "number_renewal").await, 6);
+        world.end().await;
+    }
+
     async fn a_failed_renewal_is_caught_up_after_a_top_up(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;

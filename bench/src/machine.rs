@@ -98,13 +98,13 @@ benchmark with persistent connections: it needs no installation, and reports a r
 ### Commits
 
 Debits that are on disk before they count, from 32 clients. The two-statement debit is a guarded `UPDATE … RETURNING`
-and an `INSERT`. The ledger debit is what a call costs: a guarded balance, a transaction that is posted once, two
-postings and the daily rollup.
+and an `INSERT`. The ledger debit has a guarded balance, a transaction that is posted once, two postings and the daily
+rollup; debits that wait at the same time are posted together and judged one by one.
 
-On SQLite the clients share commits (group commit), and the baseline is the same work with one fsync each. What that
-gains depends on the disk, so its bare fsyncs are listed too: where they are cheap, as here, most of the time goes
-into changing and writing pages, which sharing does not save. On PostgreSQL the baseline is pgbench's TPC-B-like
-script, five statements, with 32 clients and prepared statements on the same server.
+On SQLite the two-statement debits share commits (group commit), and the baseline is the same work with one fsync each.
+What sharing gains depends on the disk, and where an fsync is cheap most of the time goes into changing and writing
+pages; so the ledger debits stand beside bare fsyncs, not beside themselves with one fsync each. On PostgreSQL the
+baseline is pgbench's TPC-B-like script, five statements, with 32 clients and prepared statements on the same server.
 
 ### Rate decks
 

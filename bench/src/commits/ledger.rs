@@ -5,38 +5,75 @@ use std::sync::Arc;
 use db::{Conn, Db, DbError};
 use identity::accounts::{self, NewAccount};
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use values::{AccountId, Currency, Money};
 
-use super::{WALLETS, wallet_of};
+use super::{CLIENTS, WALLETS, wallet_of};
 use crate::Outcome;
 
-/// Customers with enough balance for the whole run.
+/// Customers with enough balance for the whole run, and the debits that wait. While some are posted, others wait, and
+/// are then posted together, as calls are authorized.
 pub struct Customers {
     ids: Vec<AccountId>,
+    waiting: mpsc::Sender<Waiting>,
+}
+
+struct Waiting {
+    entry: Entry,
+    posted: oneshot::Sender<Result<(), LedgerError>>,
 }
 
 impl Customers {
-    pub async fn prepare(db: &Db) -> Outcome<Arc<Customers>> {
+    /// Customers whose debits are posted together, in this many transactions at the same time.
+    pub async fn prepare(db: &Db, transactions: usize) -> Outcome<Arc<Customers>> {
         db.migrate().await?;
         let mut ids = Vec::new();
         for _ in 0..WALLETS {
             ids.push(db.tx((), |conn, ()| Box::pin(create_customer(conn))).await?);
         }
-        Ok(Arc::new(Customers { ids }))
+        let (waiting, receiver) = mpsc::channel(CLIENTS);
+        let receiver = Arc::new(Mutex::new(receiver));
+        for _ in 0..transactions {
+            tokio::spawn(post(db.clone(), Arc::clone(&receiver)));
+        }
+        Ok(Arc::new(Customers { ids, waiting }))
     }
 
     /// Debits a thousandth of a euro from one of them.
-    pub async fn debit(self: Arc<Self>, db: Db, id: i64) -> Result<(), LedgerError> {
-        db.tx((self, id), |conn, (customers, id)| {
-            Box::pin(async move {
-                let wallet = usize::try_from(wallet_of(*id) - 1).unwrap_or_default();
-                let account = *customers.ids.get(wallet).ok_or(DbError::NotFound)?;
-                let amount = Money::from_nanos(1_000_000, Currency::EUR);
-                let entry = Entry::charge(account, Kind::Call, id.to_string(), &[(Book::Calls, amount)])?;
-                ledger::debit(conn, &entry).await.map(drop)
-            })
-        })
-        .await
+    pub async fn debit(self: Arc<Self>, id: i64) -> Result<(), LedgerError> {
+        let wallet = usize::try_from(wallet_of(id) - 1).unwrap_or_default();
+        let account = *self.ids.get(wallet).ok_or(DbError::NotFound)?;
+        let amount = Money::from_nanos(1_000_000, Currency::EUR);
+        let entry = Entry::charge(account, Kind::Call, id.to_string(), &[(Book::Calls, amount)])?;
+        let (posted, outcome) = oneshot::channel();
+        let _ = self.waiting.send(Waiting { entry, posted }).await;
+        outcome.await.unwrap_or(Err(LedgerError::Invalid("the debit was not posted")))
+    }
+}
+
+/// Posts what waits, until nobody can ask for more.
+async fn post(db: Db, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
+    loop {
+        let mut waiting = Vec::new();
+        {
+            let mut receiver = receiver.lock().await;
+            if receiver.recv_many(&mut waiting, CLIENTS).await == 0 {
+                return;
+            }
+            // Those who were answered together ask again together.
+            tokio::task::yield_now().await;
+            while let Ok(next) = receiver.try_recv() {
+                waiting.push(next);
+            }
+        }
+        let (entries, clients): (Vec<Entry>, Vec<_>) = waiting.into_iter().map(|it| (it.entry, it.posted)).unzip();
+        match db.tx(entries, |conn, entries| Box::pin(ledger::debit_each(conn, entries))).await {
+            Ok(outcomes) => clients.into_iter().zip(outcomes).for_each(|(client, outcome)| {
+                let _ = client.send(outcome.map(drop));
+            }),
+            // Whoever waits is told that nobody answers.
+            Err(error) => eprintln!("debits were not posted: {error}"),
+        }
     }
 }
 

@@ -123,6 +123,12 @@ impl Old {
         page["data"].as_array().unwrap().clone()
     }
 
+    /// The file of the third day.
+    async fn third(&self) -> Value {
+        let day = rfc3339(self.from + 2 * DAY);
+        self.files().await.into_iter().find(|file| day.starts_with(file["day"].as_str().unwrap())).unwrap()
+    }
+
     async fn hot_from(&self) -> Value {
         self.scene.world.sign_in(CORA).await.get("/cdrs").await.ok()["hot_from"].clone()
     }
@@ -254,7 +260,7 @@ both! {
         let old = Old::start(db).await;
         let before = old.exported(json!({})).await;
         old.write(db).await;
-        let third = old.stored_file(&old.files().await[7]);
+        let third = old.stored_file(&old.third().await);
         let mut altered = std::fs::read(&third).unwrap();
         let middle = altered.len() / 2;
         altered[middle] ^= 1;
@@ -266,7 +272,7 @@ both! {
         assert_eq!(old.exported(json!({})).await, before);
 
         old.write(db).await;
-        let third = old.stored_file(&old.files().await[7]);
+        let third = old.stored_file(&old.third().await);
         std::fs::remove_file(third).unwrap();
         old.finish(db).await;
         assert_eq!(old.stored().await, 33);

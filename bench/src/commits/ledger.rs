@@ -18,6 +18,9 @@ pub struct Customers {
     waiting: mpsc::Sender<Waiting>,
 }
 
+/// How often other tasks may run without another debit before those that wait are posted.
+const MAX_TURNS: usize = 32;
+
 struct Waiting {
     entry: Entry,
     posted: oneshot::Sender<Result<(), LedgerError>>,
@@ -53,6 +56,7 @@ impl Customers {
 
 /// Posts what waits, until nobody can ask for more.
 async fn post(db: Db, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
+    let mut last = 0;
     loop {
         let mut waiting = Vec::new();
         {
@@ -61,10 +65,16 @@ async fn post(db: Db, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
                 return;
             }
             // Those who were answered together ask again together.
-            tokio::task::yield_now().await;
-            while let Ok(next) = receiver.try_recv() {
-                waiting.push(next);
+            let mut turns = 0;
+            while waiting.len() < last && turns < MAX_TURNS {
+                tokio::task::yield_now().await;
+                turns += 1;
+                while let Ok(next) = receiver.try_recv() {
+                    waiting.push(next);
+                    turns = 0;
+                }
             }
+            last = waiting.len();
         }
         let (entries, clients): (Vec<Entry>, Vec<_>) = waiting.into_iter().map(|it| (it.entry, it.posted)).unzip();
         match db.tx(entries, |conn, entries| Box::pin(ledger::debit_each(conn, entries))).await {

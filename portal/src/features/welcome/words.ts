@@ -13,7 +13,7 @@ export const words = {
   recoveryTitle: 'Save your recovery codes',
   recoveryLead: 'Each code works once, if you lose the device with your second factor. They are shown only now.',
   demoTitle: 'Try it with demo data?',
-  demoLead: 'Customers, trunks, numbers, rates, invoices and a month of calls, all made up. It takes about a minute.',
+  demoLead: 'Customers, trunks, numbers, rates, invoices and three months of calls, all made up. It takes about a minute.',
   demoFill: 'Fill with demo data',
   demoSkip: 'Start empty',
   demoRunning: 'Creating demo data',

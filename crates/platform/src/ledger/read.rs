@@ -111,7 +111,7 @@ pub async fn lines(
             LineRow::COLS,
             " FROM ledger_transactions
              WHERE account_id = $1 AND currency = $2 AND created_at >= $3 AND (created_at, number) < ($4, $5)
-                 AND ($6 IS NULL OR kind = $6)
+                 AND (CAST($6 AS TEXT) IS NULL OR kind = $6)
              ORDER BY created_at DESC, number DESC LIMIT $7"
         ),
         Some(_) => sql!(

@@ -83,6 +83,22 @@ both! {
         verify(db).await.unwrap();
     }
 
+    async fn a_transaction_far_ahead_of_the_clock_is_no_gap_in_a_long_book(db) {
+        let account = customer_with(db, eur(10)).await;
+        run_at(db, Action::Debit(call(account, "ahead", eur(1))), NOW.plus(DAY)).await.unwrap();
+        // More than verification reads at once.
+        for group in 0..11 {
+            let entries: Vec<Entry> =
+                (0..500).map(|number| call(account, &format!("{group}-{number}"), Money::from_nanos(1, Currency::EUR))).collect();
+            let posted = db.tx(entries, |conn, entries| Box::pin(async move {
+                conn.set_now(NOW);
+                ledger::debit_each(conn, entries).await
+            }));
+            assert!(posted.await.unwrap().iter().all(Result::is_ok));
+        }
+        assert_eq!(verify(db).await.unwrap().transactions, 5502);
+    }
+
     async fn usage_is_charged_whatever_the_balance(db) {
         let account = customer_with(db, eur(0)).await;
         let posted = run(db, Action::DebitUnguarded(call(account, "c1", eur(5)))).await.unwrap().posted();

@@ -10,7 +10,7 @@ use db::{Conn, params, row, sql};
 use values::{AccountId, Time};
 
 /// How many transactions are read before one of a lower number is looked for.
-const MAX_WAITING: usize = 100_000;
+const MAX_WAITING: usize = 1000;
 
 row! {
     struct BalanceRow { account_id: AccountId, currency: String, balance: i64, held: i64, entries: i64 }
@@ -123,6 +123,11 @@ async fn sum_postings(conn: &mut Conn, customer: &Customer, row: &BalanceRow) ->
                 continue;
             }
             waiting.insert((transaction.number, transaction.id), transaction);
+            if waiting.len() > MAX_WAITING {
+                let Some(missing) = find(conn, customer, sums.last + 1).await? else { break };
+                found_early.insert(missing.id);
+                waiting.insert((missing.number, missing.id), missing);
+            }
             while let Some(next) = waiting.first_entry().filter(|next| next.key().0 <= sums.last + 1) {
                 let transaction = next.remove();
                 if transaction.number <= sums.last {
@@ -132,12 +137,7 @@ async fn sum_postings(conn: &mut Conn, customer: &Customer, row: &BalanceRow) ->
                 sums.add(conn, transaction).await?;
             }
         }
-        if waiting.len() > MAX_WAITING {
-            let Some(missing) = find(conn, customer, sums.last + 1).await? else { break };
-            found_early.insert(missing.id);
-            sums.add(conn, missing).await?;
-        }
-        if is_last {
+        if is_last || waiting.len() > MAX_WAITING {
             break;
         }
     }

@@ -1,6 +1,6 @@
 //! Verifies the ledger: recomputes every balance and sum from the postings.
 //!
-//! Four passes over the tables, each row by row, so memory does not grow with the ledger: splits (each has a
+//! Four passes over the tables, each page by page, so memory does not grow with the ledger: splits (each has a
 //! transaction), transactions by kind and reference (no duplicates, each with a balance), holds and daily sums without a
 //! balance, and customers (numbers, balances, holds, daily sums). Sums are taken in 128 bits. Run it with
 //! [`Db::snapshot`](db::Db::snapshot), so that all passes see the same state.

@@ -11,10 +11,10 @@ use std::time::Duration;
 use super::book::Book;
 use super::entry::{Entry, Event, MAX_AMOUNT_NANOS};
 use super::hold::expire_for;
-use super::read::{self, Balance};
+use super::read::{self, Balance, TransactionRow};
 use super::{Kind, LedgerError, day_of, low_water};
 use db::{Conn, DbError, Inserts, TableRow, Value, insert, params, row, row_values, sql, table_row};
-use values::{AccountId, Currency, Money, Time, UserId, id};
+use values::{AccountId, Currency, Money, Time, id};
 
 id! {
     /// A transaction of the ledger.
@@ -273,24 +273,6 @@ async fn lock_found<'a>(
         books.entry(*key).or_insert(book);
     }
     Ok((books, events))
-}
-
-table_row! {
-    struct TransactionRow in ledger_transactions {
-        id: TransactionId,
-        account_id: AccountId,
-        currency: Currency,
-        number: i64,
-        kind: Kind,
-        reference: String,
-        amount: i64,
-        /// The first of the other books. It gets what the splits leave.
-        book: Book,
-        balance_after: i64,
-        note: Option<String>,
-        actor_id: Option<UserId>,
-        created_at: Time,
-    }
 }
 
 table_row! {

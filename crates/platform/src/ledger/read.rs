@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::entry::Entry;
 use super::post::{Posted, TransactionId};
 use super::{Book, DAY_MILLIS, Kind, LedgerError, day_of};
-use db::{Conn, DbError, params, row, sql};
-use values::{AccountId, Currency, Money, Time};
+use db::{Conn, DbError, params, sql, table_row};
+use values::{AccountId, Currency, Money, Time, UserId};
 
 /// The balance of a customer in one currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,19 +44,21 @@ pub async fn balance(conn: &mut Conn, account: AccountId, currency: Currency) ->
     Ok(Balance { current: money(current), held: money(held), minimum: money(minimum), last_debit_at })
 }
 
-row! {
-    struct LineRow {
-        id: TransactionId,
-        account_id: AccountId,
-        currency: Currency,
-        number: i64,
-        kind: Kind,
-        reference: String,
-        balance_after: i64,
-        note: Option<String>,
-        created_at: Time,
-        amount: i64,
-        book: Book,
+table_row! {
+    pub(super) struct TransactionRow in ledger_transactions {
+        pub(super) id: TransactionId,
+        pub(super) account_id: AccountId,
+        pub(super) currency: Currency,
+        pub(super) number: i64,
+        pub(super) kind: Kind,
+        pub(super) reference: String,
+        pub(super) amount: i64,
+        /// The first of the other books. It gets what the splits leave.
+        pub(super) book: Book,
+        pub(super) balance_after: i64,
+        pub(super) note: Option<String>,
+        pub(super) actor_id: Option<UserId>,
+        pub(super) created_at: Time,
     }
 }
 
@@ -77,8 +79,8 @@ pub struct Line {
     pub at: Time,
 }
 
-impl From<LineRow> for Line {
-    fn from(row: LineRow) -> Self {
+impl From<TransactionRow> for Line {
+    fn from(row: TransactionRow) -> Self {
         let money = |nanos| Money::from_nanos(nanos, row.currency);
         Line {
             id: row.id,
@@ -108,7 +110,7 @@ pub async fn lines(
     let text = match kind {
         None | Some(Kind::Call) => sql!(
             "SELECT ",
-            LineRow::COLS,
+            TransactionRow::COLS,
             " FROM ledger_transactions
              WHERE account_id = $1 AND currency = $2 AND created_at >= $3 AND (created_at, number) < ($4, $5)
                  AND (CAST($6 AS TEXT) IS NULL OR kind = $6)
@@ -116,22 +118,22 @@ pub async fn lines(
         ),
         Some(_) => sql!(
             "SELECT ",
-            LineRow::COLS,
+            TransactionRow::COLS,
             " FROM ledger_transactions
              WHERE account_id = $1 AND currency = $2 AND created_at >= $3 AND (created_at, number) < ($4, $5)
                  AND kind = $6 AND kind <> 'call'
              ORDER BY created_at DESC, number DESC LIMIT $7"
         ),
     };
-    let rows: Vec<LineRow> = conn.all(text, params![account, currency, from, at, number, kind, limit]).await?;
+    let rows: Vec<TransactionRow> = conn.all(text, params![account, currency, from, at, number, kind, limit]).await?;
     Ok(rows.into_iter().map(Line::from).collect())
 }
 
 /// The transaction of this kind and reference.
 pub async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Line>, DbError> {
-    let row: Option<LineRow> = conn
+    let row: Option<TransactionRow> = conn
         .opt(
-            sql!("SELECT ", LineRow::COLS, " FROM ledger_transactions WHERE kind = $1 AND reference = $2"),
+            sql!("SELECT ", TransactionRow::COLS, " FROM ledger_transactions WHERE kind = $1 AND reference = $2"),
             params![kind, reference],
         )
         .await?;

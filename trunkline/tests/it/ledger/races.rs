@@ -1,7 +1,7 @@
 //! Concurrency: nothing is spent twice and nothing is posted twice.
 
 use db::{Db, DbOptions};
-use platform::ledger::LedgerError;
+use platform::ledger::{self, LedgerError};
 use tokio::task::JoinSet;
 
 use crate::world::engines::{TestDb, both};
@@ -38,6 +38,33 @@ both! {
         assert_eq!((outcomes.iter().filter(|outcome| outcome.is_ok()).count(), refused(&outcomes)), (10, 90));
         assert_eq!(amounts(db, account).await, (eur(0), eur(0), eur(0)));
         assert_eq!(verify(db).await.unwrap().transactions, 11);
+    }
+
+    async fn groups_of_debits_of_the_same_customers_spend_their_balances_exactly(db) {
+        let db = &wide(db).await;
+        let mut customers = Vec::new();
+        for _ in 0..5 {
+            customers.push(customer_with(db, eur(10)).await);
+        }
+        let mut tasks = JoinSet::new();
+        for group in 0..20 {
+            // Each begins with another customer, and every second one goes the other way round.
+            customers.rotate_left(1);
+            let mut entries: Vec<_> =
+                customers.iter().map(|account| call(*account, &format!("{group}-{account}"), eur(1))).collect();
+            if group % 2 == 0 {
+                entries.reverse();
+            }
+            let db = db.clone();
+            tasks.spawn(async move { db.tx(entries, |conn, entries| Box::pin(ledger::debit_each(conn, entries))).await });
+        }
+        let outcomes: Vec<_> = tasks.join_all().await.into_iter().flat_map(Result::unwrap).collect();
+        let short = outcomes.iter().filter(|outcome| matches!(outcome, Err(LedgerError::Insufficient { .. }))).count();
+        assert_eq!((outcomes.iter().filter(|outcome| outcome.is_ok()).count(), short), (50, 50));
+        for account in customers {
+            assert_eq!(amounts(db, account).await, (eur(0), eur(0), eur(0)));
+        }
+        verify(db).await.unwrap();
     }
 
     async fn holds_and_debits_do_not_spend_the_same_money(db) {

@@ -110,6 +110,23 @@ test('two people change a trunk: both versions are shown and nothing is overwrit
   expect((await customer.get(`/trunks/${trunk.id}`)).channel_cap).toBe(77);
 });
 
+test('a trunk is not read again while it is being deleted', async ({ page, request }) => {
+  const customer = await apiAs(request, people.live);
+  const { id } = await customer.post('/trunks', { name: 'Short-lived', channel_cap: 2, zone: 'eu-west' });
+  // The answer takes longer than the event that tells of the deletion, after which everything about trunks is read again.
+  await page.route(`**/v1/trunks/${id}`, async (route) => {
+    if (route.request().method() !== 'DELETE') return route.continue();
+    const response = await route.fetch();
+    await page.waitForResponse((other) => new URL(other.url()).pathname === '/v1/trunks');
+    await route.fulfill({ response });
+  });
+  await signInAs(page, people.live, `/trunks/${id}`);
+  await page.getByRole('button', { name: 'Delete trunk' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete trunk' }).click();
+  await expect(page).toHaveURL('/trunks');
+  await expect(page.getByText('Short-lived', { exact: true })).toHaveCount(0);
+});
+
 test('a trunk with numbers cannot be deleted, and says why', async ({ page, request }) => {
   const customer = await apiAs(request, people.live);
   const [number] = (await customer.get('/numbers')).data;

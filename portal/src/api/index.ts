@@ -1,7 +1,8 @@
 // Data of the service for screens: reads that stay current, lists by cursor, changes, files.
 import { createInfiniteQuery, createQuery } from '@tanstack/svelte-query';
+import { SvelteMap } from 'svelte/reactivity';
 import { session } from '../session/session.svelte';
-import { ask, queries, type Reply } from './client';
+import { address, ask, queries, type Reply } from './client';
 import { asProblem, type ProblemError } from './problem';
 import type { ListPath, Options, PathWith, Result, Row, SendOptions } from './types';
 
@@ -43,18 +44,41 @@ function previous<T>(asked: Asked | null) {
 /** Polling stops while nobody is at the screen, so that an idle session can end. */
 const every = (poll: number | undefined) => () => (poll && !session.idle ? poll : false);
 
+/** What was deleted, or is about to be, and when: a screen that was open then does not read it again on its way out. */
+const deleted = new SvelteMap<string, number>();
+const isWithin = (url: string, whole: string) => url === whole || url.startsWith(`${whole}/`);
+
+function isDeleted(path: string, asked: Asked, opened: number): boolean {
+  const url = address(path, asked.path, undefined);
+  return [...deleted].some(([whole, at]) => at >= opened && isWithin(url, whole));
+}
+
+/** Deletes one thing. Reads of it that are under way are cancelled, or they would be told that it is not there. */
+async function remove(path: string, asked: Asked & { headers: Record<string, string> }): Promise<Reply> {
+  const url = address(path, asked.path, undefined);
+  deleted.set(url, performance.now());
+  try {
+    await queries.cancelQueries({ predicate: ({ queryKey: [of, inPath] }) => isWithin(address(of as string, inPath as object, undefined), url) });
+    return await ask('delete', path, asked);
+  } catch (thrown) {
+    deleted.delete(url);
+    throw thrown;
+  }
+}
+
 /** One resource, current as long as the screen is shown. `null` while its parameters are not known yet. */
 export function read<P extends PathWith<'get'>>(
   path: P,
   options: () => Options<P, 'get'> | null = () => ({}) as Options<P, 'get'>,
   settings: { poll?: number } = {},
 ): Read<Result<P, 'get'>> {
+  const opened = performance.now();
   const query = createQuery(
     () => {
       const asked = options() as Asked | null;
       return {
         queryKey: keyOf(path, asked),
-        enabled: asked !== null,
+        enabled: asked !== null && !isDeleted(path, asked, opened),
         queryFn: async ({ signal }: { signal: AbortSignal }) => {
           const { body, etag } = await ask('get', path, { ...asked, signal });
           return { body: body as Result<P, 'get'>, etag };
@@ -83,12 +107,13 @@ export function list<P extends ListPath>(
   options: () => Options<P, 'get'> | null = () => ({}) as Options<P, 'get'>,
   settings: { limit?: number; poll?: number } = {},
 ): List<Row<P>> {
+  const opened = performance.now();
   const query = createInfiniteQuery(
     () => {
       const asked = options() as Asked | null;
       return {
         queryKey: [...keyOf(path, asked), 'list', settings.limit ?? 50],
-        enabled: asked !== null,
+        enabled: asked !== null && !isDeleted(path, asked, opened),
         queryFn: async ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) => {
           const query = { limit: settings.limit ?? 50, ...asked?.query, cursor: pageParam };
           return (await ask('get', path, { path: asked?.path, query, signal })).body as Page;
@@ -138,7 +163,8 @@ export async function send<M extends 'post' | 'put' | 'patch' | 'delete', P exte
   const headers: Record<string, string> = {};
   if (key) headers['Idempotency-Key'] = key;
   if (etag) headers['If-Match'] = etag;
-  const reply: Reply = await ask(method, path, { ...asked, headers });
+  const isOne = method === 'delete' && path.endsWith('}');
+  const reply = await (isOne ? remove(path, { ...asked, headers }) : ask(method, path, { ...asked, headers }));
   return reply.body as Result<P, M>;
 }
 

@@ -1,7 +1,9 @@
 // How values look everywhere. Money comes from its exact decimal text, never from a float.
 import type { Schema } from '../api/types';
+import { dates, minorDigits, numbers } from './formatters';
 import { zone } from './zone.svelte';
 
+export { minorDigits, numbers, ownZone } from './formatters';
 export { zone } from './zone.svelte';
 export type MoneyLike = Schema<'Money'> | Schema<'ExactMoney'>;
 /** RFC 3339 text, Unix seconds or Unix milliseconds: the API has all three. */
@@ -12,7 +14,7 @@ export const NONE = '–';
 /** The amount as decimal text: exact where the API gives it, otherwise from the minor unit. */
 export function decimal(m: MoneyLike, exact = false): string {
   if (exact && 'amount' in m && m.amount) return m.amount;
-  const digits = new Intl.NumberFormat('en', { style: 'currency', currency: m.currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  const digits = minorDigits(m.currency);
   const text = String(Math.abs(m.amount_minor)).padStart(digits + 1, '0');
   const sign = m.amount_minor < 0 ? '-' : '';
   return sign + (digits ? `${text.slice(0, -digits)}.${text.slice(-digits)}` : text);
@@ -22,7 +24,7 @@ export function money(m: MoneyLike | null | undefined, { exact = false, sign = f
   if (!m) return NONE;
   const text = decimal(m, exact);
   const places = text.split('.')[1]?.length ?? 0;
-  const format = new Intl.NumberFormat(undefined, {
+  const format = numbers({
     style: 'currency',
     currency: m.currency,
     currencyDisplay: 'narrowSymbol',
@@ -34,7 +36,7 @@ export function money(m: MoneyLike | null | undefined, { exact = false, sign = f
 }
 
 export function count(n: number | null | undefined): string {
-  return n === null || n === undefined ? NONE : new Intl.NumberFormat().format(n);
+  return n === null || n === undefined ? NONE : numbers({}).format(n);
 }
 
 /** `1 call`, `1,234 calls`. */
@@ -43,7 +45,7 @@ export const plural = (n: number, one: string, more = `${one}s`) => `${count(n)}
 /** A ratio from 0 to 1. What rounds to zero has no sign. In a column all are `even`: with one decimal, whatever it is. */
 export function percent(x: number | null | undefined, { sign = false, even = false } = {}): string {
   if (x === null || x === undefined) return NONE;
-  return new Intl.NumberFormat(undefined, {
+  return numbers({
     style: 'percent',
     minimumFractionDigits: even ? 1 : 0,
     maximumFractionDigits: 1,
@@ -62,7 +64,7 @@ export function bytes(n: number | null | undefined): string {
   if (n === null || n === undefined) return NONE;
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const power = Math.min(units.length - 1, n > 0 ? Math.floor(Math.log10(n) / 3) : 0);
-  return new Intl.NumberFormat(undefined, { style: 'unit', unit: units[power], unitDisplay: power ? 'short' : 'long', maximumFractionDigits: power ? 1 : 0 }).format(n / 1000 ** power);
+  return numbers({ style: 'unit', unit: units[power], unitDisplay: power ? 'short' : 'long', maximumFractionDigits: power ? 1 : 0 }).format(n / 1000 ** power);
 }
 
 const TWO_DIGIT_CODES = '20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98'.split(' ');
@@ -103,7 +105,7 @@ export const utcDays = (count: number): string[] =>
 function inZone(at: Moment, options: Intl.DateTimeFormatOptions): string {
   const date = toDate(at);
   if (!date) return NONE;
-  return new Intl.DateTimeFormat(undefined, { ...options, timeZone: isDate(at) || zone.utc ? 'UTC' : undefined }).format(date);
+  return dates({ ...options, timeZone: isDate(at) || zone.utc ? 'UTC' : undefined }).format(date);
 }
 
 const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', year: 'numeric' };
@@ -120,13 +122,14 @@ export const clock = (at: Moment) => inZone(at, CLOCK);
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
 
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
 export function ago(at: Moment, now = Date.now()): string {
   const date = toDate(at);
   if (!date) return NONE;
   const seconds = (date.getTime() - now) / 1000;
-  const format = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
-  for (const [unit, length] of STEPS) if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
-  return Math.abs(seconds) < 10 ? format.format(0, 'second') : format.format(Math.trunc(seconds), 'second');
+  for (const [unit, length] of STEPS) if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  return Math.abs(seconds) < 10 ? relative.format(0, 'second') : relative.format(Math.trunc(seconds), 'second');
 }
 
 /** How words of codes are written in a sentence. */

@@ -1,4 +1,6 @@
 // The zone that times are shown in: the reader's, or UTC.
+import { ownZone } from './formatters';
+
 const STORE = 'trunkline.utc';
 let utc = $state(localStorage.getItem(STORE) === '1');
 
@@ -8,5 +10,5 @@ export const zone = {
     utc = value;
     localStorage.setItem(STORE, value ? '1' : '0');
   },
-  get name() { return utc ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone; },
+  get name() { return utc ? 'UTC' : ownZone; },
 };

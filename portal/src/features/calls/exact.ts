@@ -1,5 +1,6 @@
 // Arithmetic with exact amounts: in nanos (10⁻⁹ of the currency), the precision of the service.
 import type { Schema } from '$api';
+import { minorDigits } from '$format';
 
 type ExactMoney = Schema<'ExactMoney'>;
 
@@ -38,10 +39,6 @@ export function minus(from: ExactMoney, less: ExactMoney): ExactMoney {
 
 /** A plain number for charts and percentages; never shown as an amount. */
 export const about = (money: ExactMoney): number => Number(money.amount);
-
-function minorDigits(currency: string): number {
-  return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
-}
 
 /** Decimal places of the longest of these amounts, two at least. */
 export function places(amounts: (ExactMoney | null | undefined)[]): number {

@@ -1,6 +1,6 @@
 // The rules of a plan as text in forms and spreadsheets, and back.
 import type { Schema } from '$api';
-import { country, money } from '$format';
+import { country, money, numbers } from '$format';
 import { words } from './words';
 
 type Sent = Schema<'RatePlan'>['rules'][number];
@@ -46,7 +46,7 @@ export const euroText = (amount: string) => money({ amount, amount_minor: 0, cur
 
 /** A markup in percent with all its decimals and its sign. */
 export const markupText = (percent: number | string) =>
-  new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 4, signDisplay: 'exceptZero' }).format(Number(percent) / 100);
+  numbers({ style: 'percent', maximumFractionDigits: 4, signDisplay: 'exceptZero' }).format(Number(percent) / 100);
 
 /** As people write numbers: a decimal comma, spaces, zeros in front. */
 const tidyNumber = (text: string) => text.replace(/\s/g, '').replace(',', '.').replace(/^(-?)0+(?=\d)/, '$1');

@@ -50,6 +50,7 @@ export { useClock } from './clock.svelte';
 export { countries } from './countries';
 export { css } from './css';
 export { presetRange, type Preset } from './periods';
+export { screen } from './screen.svelte';
 export { theme, type Theme } from './theme.svelte';
 export { tip } from './tip';
 export { toast, type Tone } from './toast.svelte';

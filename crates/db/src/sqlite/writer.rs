@@ -24,6 +24,9 @@ use crate::transaction::Transaction;
 
 /// A group accepts no more transactions after this long, since its first one waits for the commit.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(5);
+/// Nor after this many times as long as the last commit took: to share it would save little, and those who are answered
+/// ask again while the next group is written.
+const MAX_COMMIT_TIMES: u32 = 8;
 
 pub(crate) struct Writer {
     queue: mpsc::Sender<Queued>,
@@ -91,11 +94,14 @@ fn write(
     metrics: &Database,
     signals: &Signals,
 ) {
+    let mut commit_time = Duration::ZERO;
     while let Some(first) = transactions.blocking_recv() {
-        let mut group = Group { transactions: Vec::new(), rolled_back: 0, metrics };
+        let max_time = MAX_GROUP_TIME.min(commit_time * MAX_COMMIT_TIMES);
+        let mut group = Group { transactions: Vec::new(), rolled_back: 0, max_time, commit_time, metrics };
         let written = group.write(&mut conn, first, &mut transactions, limit);
         let effects = conn.effects().drain(..);
         let size = group.transactions.len() as u64;
+        commit_time = group.commit_time;
         if let Err(failure) = &written {
             tracing::error!(%failure, transactions = size, "group commit failed");
             failure.count(metrics);
@@ -123,6 +129,9 @@ struct Group<'m> {
     transactions: Vec<Box<dyn Transaction>>,
     /// How many of them rolled back.
     rolled_back: u64,
+    max_time: Duration,
+    /// Of the group before, until this one is committed.
+    commit_time: Duration,
     metrics: &'m Database,
 }
 
@@ -142,7 +151,7 @@ impl Group<'_> {
             let is_first = self.transactions.len() == 1;
             let Some(transaction) = self.transactions.last_mut() else { break };
             self.rolled_back += u64::from(!write_one(conn, transaction.as_mut(), is_first)?);
-            if self.transactions.len() >= limit || begun.elapsed() > MAX_GROUP_TIME {
+            if self.transactions.len() >= limit || begun.elapsed() > self.max_time {
                 break;
             }
             match transactions.try_recv() {
@@ -150,7 +159,10 @@ impl Group<'_> {
                 Err(_) => break,
             }
         }
-        sql(conn, "COMMIT")
+        let written = Instant::now();
+        sql(conn, "COMMIT")?;
+        self.commit_time = written.elapsed();
+        Ok(())
     }
 
     fn add(&mut self, Queued { transaction, since }: Queued) {

@@ -253,9 +253,8 @@ pub(super) fn insert_each(connection: &Connection, inserts: &Inserts<'_>) -> Res
         returned.push(Vec::from_row(&row)?);
         Ok(())
     })?;
-    if !inserts.returns() {
-        returned.resize_with(usize::try_from(changed).unwrap_or_default(), Vec::new);
-    }
+    // Only statements that return nothing count what they change.
+    returned.extend((0..changed).map(|_| Vec::new()));
     Ok(returned)
 }
 

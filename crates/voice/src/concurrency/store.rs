@@ -23,7 +23,8 @@ pub struct Starting {
     pub cps_limit: i64,
 }
 
-/// Occupies channels, in the order of their locks. It returns the live calls of each trunk and those of this second.
+/// Occupies channels, in the order of their locks. On PostgreSQL it returns the live calls of each trunk
+/// and those of this second.
 pub fn occupy_channels(trunks: &[Starting], now: Time) -> Inserts<'static> {
     let second = Value::Int(now.seconds());
     let values = |it: &Starting| vec![Value::Uuid(it.trunk.uuid()), Value::Int(it.calls), second.clone()];
@@ -35,7 +36,7 @@ pub fn occupy_channels(trunks: &[Starting], now: Time) -> Inserts<'static> {
                                   THEN trunk_load.in_second + excluded.in_second ELSE excluded.in_second END,
                  second = CASE WHEN trunk_load.second >= excluded.second
                                THEN trunk_load.second ELSE excluded.second END
-             RETURNING live, in_second"
+             /*pg RETURNING live, in_second */"
         ),
         lists: trunks.iter().map(values).collect(),
     }

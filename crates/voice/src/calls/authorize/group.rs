@@ -257,9 +257,11 @@ async fn begin(conn: &mut Conn, room: &Room, calls: &[(&Attempt, LiveCall)]) -> 
     Ok(Begun::All)
 }
 
-/// Whether a row was returned for each of what was taken, and each is within its limit.
+/// Whether there is a row for each of what was taken, and each is within its limit. Rows of SQLite say nothing: there only
+/// one transaction writes at a time, so what was read holds.
 fn all<T>(taken: &[T], returned: &[Vec<i64>], is_within: impl Fn(&T, &[i64]) -> bool) -> bool {
-    taken.len() == returned.len() && taken.iter().zip(returned).all(|(taken, row)| is_within(taken, row))
+    let mut rows = taken.iter().zip(returned);
+    taken.len() == returned.len() && rows.all(|(taken, row)| row.is_empty() || is_within(taken, row))
 }
 
 fn live_call(attempt: &Attempt, context: &CallContext, offer: Offer, reservation: Reservation) -> LiveCall {

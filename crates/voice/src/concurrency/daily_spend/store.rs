@@ -22,13 +22,13 @@ pub async fn reserve(conn: &mut Conn, day: DailySpend, amount: i64) -> Result<bo
     Ok(reserved > 0)
 }
 
-/// Reserves spend of several days, in the order of their locks. It returns what is spent of each.
+/// Reserves spend of several days, in the order of their locks. On PostgreSQL it returns what is spent of each.
 pub fn reserve_each(days: &[(DailySpend, i64)]) -> Inserts<'_> {
     Inserts {
         text: sql!(
             "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, 0, $3, FALSE)
              ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + excluded.reserved
-             RETURNING charged + reserved"
+             /*pg RETURNING charged + reserved */"
         ),
         lists: days.iter().map(|(day, amount)| row_values![day.account, day.day, *amount].into()).collect(),
     }

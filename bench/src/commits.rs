@@ -49,7 +49,7 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
 fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     let folder = TempDir::new_in(work)?;
     let shared = runtime.block_on(sqlite_db(&folder.path().join("shared.db")))?;
-    let customers = runtime.block_on(Customers::prepare(&shared, 1))?;
+    let customers = runtime.block_on(Customers::prepare(&shared))?;
     let single = connect(&folder.path().join("single.db"))?;
     single.execute_batch(SCHEMA)?;
 
@@ -94,7 +94,7 @@ fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     options.connections = CLIENTS;
     let db = runtime.block_on(Db::open(&options))?;
     // One of two transactions is written while the other one commits.
-    let customers = runtime.block_on(Customers::prepare(&db, 2))?;
+    let customers = runtime.block_on(Customers::prepare(&db))?;
     let ids = Arc::new(AtomicI64::new(0));
     let (mut plain, mut posted, mut yardstick) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -4,42 +4,28 @@ use std::sync::Arc;
 
 use db::{Conn, Db, DbError};
 use identity::accounts::{self, NewAccount};
+use platform::grouping::Grouping;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
-use tokio::sync::{Mutex, mpsc, oneshot};
 use values::{AccountId, Currency, Money};
 
-use super::{CLIENTS, WALLETS, wallet_of};
+use super::{WALLETS, wallet_of};
 use crate::Outcome;
 
-/// Customers with enough balance for the whole run, and the debits that wait. While some are posted, others wait, and
-/// are then posted together, as calls are authorized.
+/// Customers with enough balance for the whole run. Debits at the same time are posted together, as calls are authorized.
 pub struct Customers {
     ids: Vec<AccountId>,
-    waiting: mpsc::Sender<Waiting>,
-}
-
-/// How often other tasks may run without another debit before those that wait are posted.
-const MAX_TURNS: usize = 32;
-
-struct Waiting {
-    entry: Entry,
-    posted: oneshot::Sender<Result<(), LedgerError>>,
+    debits: Grouping<Entry, Result<(), LedgerError>>,
 }
 
 impl Customers {
-    /// Customers whose debits are posted together, in this many transactions at the same time.
-    pub async fn prepare(db: &Db, transactions: usize) -> Outcome<Arc<Customers>> {
+    pub async fn prepare(db: &Db) -> Outcome<Arc<Customers>> {
         db.migrate().await?;
         let mut ids = Vec::new();
         for _ in 0..WALLETS {
             ids.push(db.tx((), |conn, ()| Box::pin(create_customer(conn))).await?);
         }
-        let (waiting, receiver) = mpsc::channel(CLIENTS);
-        let receiver = Arc::new(Mutex::new(receiver));
-        for _ in 0..transactions {
-            tokio::spawn(post(db.clone(), Arc::clone(&receiver)));
-        }
-        Ok(Arc::new(Customers { ids, waiting }))
+        let db = db.clone();
+        Ok(Arc::new(Customers { ids, debits: Grouping::start(move |entries| post(db.clone(), entries)) }))
     }
 
     /// Debits a thousandth of a euro from one of them.
@@ -48,41 +34,17 @@ impl Customers {
         let account = *self.ids.get(wallet).ok_or(DbError::NotFound)?;
         let amount = Money::from_nanos(1_000_000, Currency::EUR);
         let entry = Entry::charge(account, Kind::Call, id.to_string(), &[(Book::Calls, amount)])?;
-        let (posted, outcome) = oneshot::channel();
-        let _ = self.waiting.send(Waiting { entry, posted }).await;
-        outcome.await.unwrap_or(Err(LedgerError::Invalid("the debit was not posted")))
+        self.debits.ask(entry).await.unwrap_or(Err(LedgerError::Invalid("the debit was not posted")))
     }
 }
 
-/// Posts what waits, until nobody can ask for more.
-async fn post(db: Db, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
-    let mut last = 0;
-    loop {
-        let mut waiting = Vec::new();
-        {
-            let mut receiver = receiver.lock().await;
-            if receiver.recv_many(&mut waiting, CLIENTS).await == 0 {
-                return;
-            }
-            // Those who were answered together ask again together.
-            let mut turns = 0;
-            while waiting.len() < last && turns < MAX_TURNS {
-                tokio::task::yield_now().await;
-                turns += 1;
-                while let Ok(next) = receiver.try_recv() {
-                    waiting.push(next);
-                    turns = 0;
-                }
-            }
-            last = waiting.len();
-        }
-        let (entries, clients): (Vec<Entry>, Vec<_>) = waiting.into_iter().map(|it| (it.entry, it.posted)).unzip();
-        match db.tx(entries, |conn, entries| Box::pin(ledger::debit_each(conn, entries))).await {
-            Ok(outcomes) => clients.into_iter().zip(outcomes).for_each(|(client, outcome)| {
-                let _ = client.send(outcome.map(drop));
-            }),
-            // Whoever waits is told that nobody answers.
-            Err(error) => eprintln!("debits were not posted: {error}"),
+/// Whoever waits is told that nobody answers if it fails.
+async fn post(db: Db, entries: Vec<Entry>) -> Vec<Result<(), LedgerError>> {
+    match db.tx(entries, |conn, entries| Box::pin(ledger::debit_each(conn, entries))).await {
+        Ok(outcomes) => outcomes.into_iter().map(|outcome| outcome.map(drop)).collect(),
+        Err(error) => {
+            eprintln!("debits were not posted: {error}");
+            Vec::new()
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod disk;
 pub mod durable;
 pub mod edge;
 pub mod event_feed;
+pub mod grouping;
 pub mod jobs;
 pub mod ledger;
 pub mod limits;

@@ -38,10 +38,12 @@ async fn every_statement_prepares_alike_on_both_engines() {
             if shape.0 != parameters(&text).len() {
                 wrong.push(format!("{place}: PostgreSQL sees other parameters than are written"));
             }
+            // What only PostgreSQL returns, SQLite does not: there the caller knows it from before.
+            let on_both = if text.contains("/*pg RETURNING") { (shape.0, 0) } else { shape };
             if !is_postgres_only {
                 match connection.prepare(&text).map(|it| (it.parameter_count(), it.column_count())) {
                     Err(error) => wrong.push(format!("{place}: SQLite: {error}")),
-                    Ok(on_sqlite) if on_sqlite != shape => {
+                    Ok(on_sqlite) if on_sqlite != on_both => {
                         wrong.push(format!("{place}: the engines see different parameters or columns"));
                     }
                     Ok(_) => {}

@@ -7,6 +7,17 @@ test.use({ expectedErrors: [/status of 404/] });
 
 const REQUIRED = ['company registration', 'identity document of a director', 'proof of address'];
 
+test('what was typed stays while a step that is not there yet is read again', async ({ page }) => {
+  await signInAs(page, people.signedUp);
+  const minutes = page.getByRole('region', { name: 'Traffic profile' }).getByLabel('Minutes per month');
+  await minutes.fill('25000');
+  const read = page.waitForRequest('**/v1/me/traffic-profile');
+  await page.route('**/v1/me/traffic-profile', () => {});
+  await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+  await read;
+  await expect(minutes).toHaveValue('25000');
+});
+
 test('a new customer completes the steps in its own order and joins the waitlist', async ({ page }) => {
   await signInAs(page, people.signedUp);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^Welcome, /);

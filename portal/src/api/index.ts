@@ -44,6 +44,17 @@ function previous<T>(asked: Asked | null) {
 /** Polling stops while nobody is at the screen, so that an idle session can end. */
 const every = (poll: number | undefined) => () => (poll && !session.idle ? poll : false);
 
+/** The error of the last answer. It stays while the same is asked for again: a form that is shown in its place must not vanish. */
+function lastError(query: { error: unknown; isPending: boolean }, key: () => unknown): () => ProblemError | undefined {
+  let last: { key: string; error: ProblemError } | undefined;
+  return () => {
+    const asked = JSON.stringify(key());
+    if (query.error) last = { key: asked, error: asProblem(query.error) };
+    else if (!query.isPending || last?.key !== asked) last = undefined;
+    return last?.error;
+  };
+}
+
 /** What was deleted, or is about to be, and when: a screen that was open then does not read it again on its way out. */
 const deleted = new SvelteMap<string, number>();
 const isWithin = (url: string, whole: string) => url === whole || url.startsWith(`${whole}/`);
@@ -89,9 +100,10 @@ export function read<P extends PathWith<'get'>>(
     },
     () => queries,
   );
+  const error = lastError(query, options);
   return {
     get data() { return query.data?.body; },
-    get error() { return query.error ? asProblem(query.error) : undefined; },
+    get error() { return error(); },
     get pending() { return query.isPending; },
     get fetching() { return query.isFetching; },
     get etag() { return query.data?.etag; },
@@ -127,9 +139,10 @@ export function list<P extends ListPath>(
     () => queries,
   );
   const rows = joinedRows(() => query.data?.pages);
+  const error = lastError(query, options);
   return {
     get rows() { return rows() as Row<P>[]; },
-    get error() { return query.error ? asProblem(query.error) : undefined; },
+    get error() { return error(); },
     get pending() { return query.isPending; },
     get fetching() { return query.isFetching; },
     get more() { return query.hasNextPage; },

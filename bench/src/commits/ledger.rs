@@ -34,7 +34,7 @@ impl Customers {
         let account = *self.ids.get(wallet).ok_or(DbError::NotFound)?;
         let amount = Money::from_nanos(1_000_000, Currency::EUR);
         let entry = Entry::charge(account, Kind::Call, id.to_string(), &[(Book::Calls, amount)])?;
-        self.debits.ask(entry).await.unwrap_or(Err(LedgerError::Invalid("the debit was not posted")))
+        self.debits.submit(entry).await.unwrap_or(Err(LedgerError::Invalid("the debit was not posted")))
     }
 }
 

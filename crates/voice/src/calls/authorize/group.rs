@@ -1,9 +1,9 @@
 //! Decides on calls together, of all trunks and accounts, in one transaction; each is judged by itself.
 //!
 //! What limits the calls is read first. They are then judged in memory, in the order in which they came, and the sums of
-//! what they take are added to the counters, whose limits are checked again: if another node was faster, the transaction
-//! is repeated with what is left. A request that is repeated is found by its live call: if it is refused, or if its call
-//! cannot be inserted again. Rows are locked in the order that [`calls`](crate::calls) describes.
+//! what they take are added to the counters, whose limits are checked again: if another group or node was faster, the
+//! transaction is repeated with what is left. A request that is repeated is found by its live call: if it is refused, or
+//! if its call cannot be inserted again. Rows are locked in the order that [`calls`](crate::calls) describes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub async fn decide(conn: &mut Conn, group: &Group) -> Result<Vec<Outcome>, Refu
     match begin(conn, &room, &begun).await? {
         Begun::All => {}
         Begun::Repeated if !finds_first => return Err(Refusal::Repeated),
-        // Another node was faster.
+        // Another transaction was faster, of this node or another.
         Begun::Repeated | Begun::Exceeded => return Err(conn.retry_conflict().into()),
     }
     answer_repeated(conn, group, &mut outcomes).await?;

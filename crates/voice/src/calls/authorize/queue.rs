@@ -1,4 +1,4 @@
-//! Calls that are asked about at the same time are decided together; see [`platform::grouping`].
+//! Authorization requests that arrive at the same time are decided together; see [`platform::grouping`].
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl Queue {
         if attempt.is_foreign() {
             return authorize_one(attempt).await;
         }
-        self.0.ask(attempt).await.unwrap_or_else(|| Err(not_decided()))
+        self.0.submit(attempt).await.unwrap_or_else(|| Err(not_decided()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Names beside ids: those of customers, trunks, upstreams and users, for a page of a list.
+//! Names beside ids: those of customers, trunks, upstreams and users.
 //!
 //! A page looks its ids up fifty at a time, or a few one by one, each by the primary key. Ids are unique across tables,
 //! so one map has all names.
@@ -35,6 +35,11 @@ impl Names {
             names.add_customers(conn, ids).await?;
             Ok(names)
         })
+    }
+
+    /// The name of one customer.
+    pub async fn of_customer(conn: &mut Conn, id: AccountId) -> Result<Option<String>, DbError> {
+        Ok(Names::of_customers(conn, [id]).await?.get(id.uuid()))
     }
 
     /// The names of these trunks.

@@ -177,10 +177,7 @@ both! {
         for (session, list) in [(&cora, "/compliance/intakes"), (&admin, "/admin/compliance/intakes")] {
             let all = session.get(list).await.ok();
             for (listed, (id, kinds)) in all["data"].as_array().unwrap().iter().zip(&expected) {
-                let mut shown = session.get(&format!("{list}/{id}")).await.ok();
-                if let Some(name) = listed.get("customer_name") {
-                    shown["customer_name"] = name.clone();
-                }
+                let shown = session.get(&format!("{list}/{id}")).await.ok();
                 assert_eq!(listed, &shown);
                 let documents = listed["documents"].as_array().unwrap().iter();
                 assert_eq!(documents.map(|document| document["kind"].as_str().unwrap()).collect::<Vec<_>>(), *kinds);

@@ -65,6 +65,8 @@ both! {
         let listed = sam.get("/admin/disputes?status=open").await.ok();
         assert_eq!(listed["data"][0]["id"], opened["id"]);
         assert!(listed["data"][0]["customer_name"].is_string(), "{listed}");
+        let shown = sam.get(&format!("/admin/disputes/{}", opened["id"].as_str().unwrap())).await.ok();
+        assert_eq!(shown, listed["data"][0]);
 
         let decisions = (0..8).map(async |_| {
             let admin = scene.admin.with_key(key());

@@ -149,6 +149,9 @@ both! {
         let cursor = first["meta"]["next_cursor"].as_str().unwrap();
         assert_eq!(list(&sam, &format!("/admin/tickets?limit=2&cursor={cursor}")).await, [paths[0].clone()]);
         assert!(first["data"][0].get("messages").is_none());
+        let shown = sam.get(&format!("/admin{}", paths[2])).await.ok();
+        assert_eq!(shown["customer_name"], first["data"][0]["customer_name"]);
+        assert!(shown["customer_name"].is_string(), "{shown}");
         world.end().await;
     }
 

@@ -14,6 +14,7 @@ use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use billing::invoices;
+use db::{Conn, DbError};
 use identity::balance::CURRENCY;
 use identity::names::Names;
 use platform::ledger::{self, Book, Entry, Kind};
@@ -41,13 +42,21 @@ pub async fn list_all(
     listing.page(
         rows,
         |row| (row.created_at, row.id),
-        |row| AdminCallDispute { customer_name: names.get(row.account_id.uuid()), ..row.into() },
+        |row| {
+            let customer_name = names.get(row.account_id.uuid());
+            AdminCallDispute::new(row, customer_name)
+        },
     )
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<DisputeId>) -> Result<Json<AdminCallDispute>, Problem> {
     let dispute = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(dispute.into()))
+    Ok(Json(view(&mut ctx, dispute).await?))
+}
+
+async fn view(conn: &mut Conn, dispute: DisputeRow) -> Result<AdminCallDispute, DbError> {
+    let customer_name = Names::of_customer(conn, dispute.account_id).await?;
+    Ok(AdminCallDispute::new(dispute, customer_name))
 }
 
 pub async fn resolve(
@@ -85,7 +94,7 @@ async fn decide(
         return Err(Problem::state_conflict("This dispute was decided already."));
     }
     tickets::resolve_with_message(tx, dispute.ticket_id, note.as_str()).await?;
-    Ok(Json(dispute.into()))
+    Ok(Json(view(tx, dispute).await?))
 }
 
 /// Posts the credit to the ledger: the amount, or all that the call is charged now.

@@ -83,17 +83,17 @@ pub struct AdminCallDispute {
     pub account_id: AccountId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
-    /// Name of the customer; in lists only.
+    /// Name of the customer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_name: Option<String>,
     #[serde(flatten)]
     pub dispute: CallDispute,
 }
 
-impl From<DisputeRow> for AdminCallDispute {
-    fn from(row: DisputeRow) -> Self {
+impl AdminCallDispute {
+    pub fn new(row: DisputeRow, customer_name: Option<String>) -> AdminCallDispute {
         let (account_id, customer_id) = (row.account_id, row.account_id.uuid());
-        AdminCallDispute { account_id, customer_id, customer_name: None, dispute: row.into() }
+        AdminCallDispute { account_id, customer_id, customer_name, dispute: row.into() }
     }
 }
 

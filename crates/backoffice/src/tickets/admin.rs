@@ -46,7 +46,10 @@ pub async fn list_all(
     listing.page(
         rows,
         |row| (row.created_at, row.id),
-        |row| AdminTicket { customer_name: names.get(row.account_id.uuid()), ..AdminTicket::new(row, None) },
+        |row| {
+            let customer_name = names.get(row.account_id.uuid());
+            AdminTicket::new(row, None, customer_name)
+        },
     )
 }
 
@@ -57,7 +60,8 @@ pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Js
 
 async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<AdminTicket, Problem> {
     let messages = store::messages(conn, ticket.id, MAX_MESSAGES).await?;
-    Ok(AdminTicket::new(ticket, Some(messages)))
+    let customer_name = Names::of_customer(conn, ticket.account_id).await?;
+    Ok(AdminTicket::new(ticket, Some(messages), customer_name))
 }
 
 async fn find_for_update(tx: &mut Tx<'_>, id: TicketId) -> Result<TicketRow, Problem> {

@@ -55,7 +55,7 @@ pub struct AdminTicket {
     pub account_id: AccountId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
-    /// Name of the customer; in lists only.
+    /// Name of the customer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_name: Option<String>,
     #[serde(flatten)]
@@ -63,9 +63,9 @@ pub struct AdminTicket {
 }
 
 impl AdminTicket {
-    pub fn new(row: TicketRow, messages: Option<Vec<MessageRow>>) -> AdminTicket {
+    pub fn new(row: TicketRow, messages: Option<Vec<MessageRow>>, customer_name: Option<String>) -> AdminTicket {
         let (account_id, customer_id) = (row.account_id, row.account_id.uuid());
-        AdminTicket { account_id, customer_id, customer_name: None, ticket: Ticket::new(row, messages) }
+        AdminTicket { account_id, customer_id, customer_name, ticket: Ticket::new(row, messages) }
     }
 }
 

@@ -52,7 +52,7 @@ pub async fn list_all(
     let names = Names::of_customers(&mut ctx, rows.iter().map(|(invoice, _)| invoice.account_id)).await?;
     listing.page(rows, cursor, |(invoice, note)| {
         let customer_name = names.get(invoice.account_id.uuid());
-        AdminInvoice { customer_name, ..to_response(&app, invoice, note, now) }
+        to_response(&app, invoice, note, customer_name, now)
     })
 }
 
@@ -61,16 +61,23 @@ pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<InvoiceId>) -> Result<J
     load_response(&mut ctx, &app, id).await
 }
 
-fn to_response(app: &App, row: InvoiceRow, note: Option<CreditNoteRow>, now: Time) -> AdminInvoice {
+fn to_response(
+    app: &App,
+    row: InvoiceRow,
+    note: Option<CreditNoteRow>,
+    customer_name: Option<String>,
+    now: Time,
+) -> AdminInvoice {
     let (customer_id, reason) = (row.account_id.uuid(), row.reason.clone());
-    AdminInvoice { invoice: Invoice::new(app, row, note, now), customer_id, customer_name: None, reason }
+    AdminInvoice { invoice: Invoice::new(app, row, note, now), customer_id, customer_name, reason }
 }
 
 async fn load_response(conn: &mut Conn, app: &App, id: InvoiceId) -> Result<Json<AdminInvoice>, Problem> {
     let now = conn.now();
     let invoice = store::find(conn, id).await?.ok_or_else(Problem::not_found)?;
     let note = store::find_credit_note(conn, id).await?;
-    Ok(Json(to_response(app, invoice, note, now)))
+    let customer_name = Names::of_customer(conn, invoice.account_id).await?;
+    Ok(Json(to_response(app, invoice, note, customer_name, now)))
 }
 
 async fn lock_invoice(tx: &mut Tx<'_>, id: InvoiceId) -> Result<InvoiceRow, Problem> {

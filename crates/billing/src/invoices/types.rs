@@ -139,7 +139,7 @@ pub struct AdminInvoice {
     pub invoice: Invoice,
     /// Account that the invoice was issued to.
     pub customer_id: Uuid,
-    /// Name of the customer; in lists only.
+    /// Name of the customer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_name: Option<String>,
     /// Why the invoice was voided or credited; null if it was not.

@@ -43,14 +43,14 @@ pub async fn list_all(
         |(intake, _)| (intake.created_at, intake.id),
         |(intake, documents)| {
             let customer_name = names.get(intake.account_id.uuid());
-            AdminIntake { customer_name, ..admin_intake(intake, documents) }
+            admin_intake(intake, documents, customer_name)
         },
     )
 }
 
-fn admin_intake(intake: IntakeRow, documents: Vec<DocumentRow>) -> AdminIntake {
+fn admin_intake(intake: IntakeRow, documents: Vec<DocumentRow>, customer_name: Option<String>) -> AdminIntake {
     let (account_id, customer_id) = (intake.account_id, intake.account_id.uuid());
-    AdminIntake { account_id, customer_id, customer_name: None, intake: Intake::new(intake, documents) }
+    AdminIntake { account_id, customer_id, customer_name, intake: Intake::new(intake, documents) }
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<AdminIntake>, Problem> {
@@ -114,7 +114,8 @@ async fn find_for_update(tx: &mut Tx<'_>, id: IntakeId) -> Result<IntakeRow, Pro
 async fn view(conn: &mut Conn, id: IntakeId) -> Result<AdminIntake, Problem> {
     let intake = store::find(conn, id).await?.ok_or_else(Problem::not_found)?;
     let documents = store::documents(conn, id).await?;
-    Ok(admin_intake(intake, documents))
+    let customer_name = Names::of_customer(conn, intake.account_id).await?;
+    Ok(admin_intake(intake, documents, customer_name))
 }
 
 /// `If-Match` names the version of the intake, so the response is the intake.

@@ -10,7 +10,7 @@ use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page};
 use api::problem::Problem;
-use db::DbError;
+use db::{Conn, DbError};
 use identity::names::Names;
 use values::{Country, Digits, E164, UpstreamId};
 
@@ -54,13 +54,22 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, E164>) -> Result<P
     listing.page(
         rows,
         |row| row.e164.clone(),
-        |row| DidInventoryRow { upstream_name: names.get(row.upstream_id.uuid()), ..row.into() },
+        |row| {
+            let upstream_name = names.get(row.upstream_id.uuid());
+            DidInventoryRow::new(row, upstream_name)
+        },
     )
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<StockId>) -> Result<Json<DidInventoryRow>, Problem> {
     let row = store::find_number(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(row.into()))
+    Ok(Json(view(&mut ctx, row).await?))
+}
+
+async fn view(conn: &mut Conn, row: StockRow) -> Result<DidInventoryRow, DbError> {
+    let names = Names::of_upstreams(conn, [row.upstream_id]).await?;
+    let upstream_name = names.get(row.upstream_id.uuid());
+    Ok(DidInventoryRow::new(row, upstream_name))
 }
 
 /// Withdraws a DID or offers it again, and overrides its documents rule. A customer who rents it is not affected.
@@ -79,7 +88,8 @@ async fn apply_update(
     update: &DidInventoryUpdate,
 ) -> Result<Json<DidInventoryRow>, Problem> {
     let before = store::lock_number(tx, id).await?.ok_or_else(Problem::not_found)?;
-    tx.expect_version(&DidInventoryRow::from(before.clone()))?;
+    let shown = view(tx, before.clone()).await?;
+    tx.expect_version(&shown)?;
     let mut after = before.clone();
     update.is_active.apply(&mut after.is_active);
     update.regulatory_override.apply(&mut after.regulatory_override);
@@ -90,7 +100,7 @@ async fn apply_update(
     };
     after.group_id = group_for(tx, &after).await?;
     store::update(tx, &before, &after).await?;
-    Ok(Json(after.into()))
+    Ok(Json(view(tx, after).await?))
 }
 
 /// The group of a DID by its terms and the documents rule that applies.

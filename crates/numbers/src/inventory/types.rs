@@ -147,7 +147,7 @@ pub struct DidInventoryRow {
     pub id: StockId,
     /// Upstream that the DID comes from.
     pub upstream_id: UpstreamId,
-    /// Name of the upstream; in lists only.
+    /// Name of the upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_name: Option<String>,
     /// The DID in E.164 form.
@@ -169,12 +169,12 @@ pub struct DidInventoryRow {
     pub inventory_id: InventoryId,
 }
 
-impl From<StockRow> for DidInventoryRow {
-    fn from(row: StockRow) -> Self {
+impl DidInventoryRow {
+    pub fn new(row: StockRow, upstream_name: Option<String>) -> DidInventoryRow {
         DidInventoryRow {
             id: row.id,
             upstream_id: row.upstream_id,
-            upstream_name: None,
+            upstream_name,
             e164: row.e164,
             country: row.country,
             kind: row.kind,

@@ -3,8 +3,9 @@
 use super::archive;
 use super::handlers::{MAX_PAGE_SIZE, PageCursor, from_page_cursor, missing, to_page_cursor};
 use super::price_proof;
+use super::row::MarkedCdr;
 use super::search;
-use super::types::{AdminCdr, AdminCdrDetail, AdminCdrFilters, country_of};
+use super::types::{AdminCdr, AdminCdrDetail, AdminCdrFilters, country_of, list_row};
 use super::write;
 use api::answer::Json;
 use api::checks::Checked;
@@ -24,31 +25,30 @@ pub async fn list_all(
     let mut names = Names::of_customers(&mut ctx, page.rows.iter().map(|row| row.account_id)).await?;
     names.add_upstreams(&mut ctx, page.rows.iter().filter_map(|row| row.upstream_id)).await?;
     let hot_from = archive::hot_from(&mut ctx).await?;
-    let page = listing.page_with_next(page.rows, page.next.map(to_page_cursor), |row| AdminCdr {
-        customer_name: names.get(row.account_id.uuid()),
-        upstream_name: row.upstream_id.and_then(|id| names.get(id.uuid())),
-        ..row.into()
-    })?;
+    let page = listing.page_with_next(page.rows, page.next.map(to_page_cursor), |row| AdminCdr::new(row, &names))?;
     Ok(page.with_hot_from(hot_from))
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<AdminCdrDetail>, Problem> {
-    let Some(found) = write::find_marked(&mut ctx, id).await? else { return Err(missing(&mut ctx, id).await?) };
+    let Some(MarkedCdr { cdr, hung_up_by }) = write::find_marked(&mut ctx, id).await? else {
+        return Err(missing(&mut ctx, id).await?);
+    };
+    let mut names = Names::of_customers(&mut ctx, [cdr.terms.account_id]).await?;
+    names.add_upstreams(&mut ctx, cdr.result.upstream_id).await?;
     let ReadCtx { conn, request } = ctx;
     drop(conn);
-    let cdr = &found.cdr;
-    let proof = price_proof::prove(&request.app, cdr).await?;
-    let price = price_proof::price(cdr, &proof);
+    let proof = price_proof::prove(&request.app, &cdr).await?;
+    let price = price_proof::price(&cdr, &proof);
     Ok(Json(AdminCdrDetail {
         trunk_id: cdr.terms.trunk_id,
         leg: cdr.terms.leg,
-        country: country_of(cdr),
+        country: country_of(&cdr),
         destination_name: cdr.terms.destination_name.clone(),
         price,
         source: proof.source,
         rate_plan: proof.plan,
         imported: cdr.result.imported,
         review: cdr.result.review,
-        cdr: found.into(),
+        cdr: AdminCdr::new(list_row(cdr, hung_up_by), &names),
     }))
 }

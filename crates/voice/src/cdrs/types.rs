@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::row::{CdrRow, MarkedCdr};
+use super::row::CdrRow;
 use super::search::{CdrFilter, CdrListRow, END_OF_TIME};
 use super::terms::{CallStatus, HungUpBy, Leg};
 use crate::fx;
 use api::checks::{Checks, Given, must};
+use identity::names::Names;
 use platform::ledger::TransactionId;
 use platform::routing::plans::{PlanBase, PriceRule, RateRule};
 use values::{
@@ -175,14 +176,14 @@ pub struct AdminCdr {
     pub account_id: AccountId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
-    /// Name of the customer; in lists only.
+    /// Name of the customer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_name: Option<String>,
     /// SIP Call-ID of the call.
     pub call_id: String,
     /// Upstream that took the call, or that an inbound call came from; null if none did.
     pub upstream_id: Option<UpstreamId>,
-    /// Name of the upstream; in lists only.
+    /// Name of the upstream; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_name: Option<String>,
     /// When the call began (RFC 3339, UTC).
@@ -205,22 +206,16 @@ pub struct AdminCdr {
     pub hung_up_by: Option<HungUpBy>,
 }
 
-impl From<MarkedCdr> for AdminCdr {
-    fn from(MarkedCdr { cdr, hung_up_by }: MarkedCdr) -> Self {
-        AdminCdr::from(list_row(cdr, hung_up_by))
-    }
-}
-
-impl From<CdrListRow> for AdminCdr {
-    fn from(row: CdrListRow) -> Self {
+impl AdminCdr {
+    pub fn new(row: CdrListRow, names: &Names) -> AdminCdr {
         AdminCdr {
             id: row.id,
             account_id: row.account_id,
             customer_id: row.account_id.uuid(),
-            customer_name: None,
+            customer_name: names.get(row.account_id.uuid()),
             call_id: row.call_id,
             upstream_id: row.upstream_id,
-            upstream_name: None,
+            upstream_name: row.upstream_id.and_then(|id| names.get(id.uuid())),
             started_at: Rfc3339(row.started_at),
             duration_seconds: row.duration_seconds,
             calling: row.calling,

@@ -111,7 +111,11 @@ both! {
         assert_eq!((&one["account_id"], &one["upstream_id"]), (&json!(scene.customer.account_id), &json!(scene.upstream)));
         assert_eq!((&one["our_cost"]["amount"], &one["customer_charge"]["amount"]), (&json!("0.06"), &json!("0.06")));
         assert_eq!(one["margin"]["amount"], "0.00");
-        assert!(one["customer_name"].is_string() && one["upstream_name"].is_string(), "{one}");
+        let shown = team.get(&format!("/admin/cdrs/{}", one["id"].as_str().unwrap())).await.ok();
+        for name in ["customer_name", "upstream_name"] {
+            assert!(one[name].is_string(), "{one}");
+            assert_eq!(shown[name], one[name]);
+        }
         let account = &scene.customer.account_id;
         for (query, expected) in [
             (format!("account_id={account}&status=busy"), "two"),

@@ -24,7 +24,7 @@ use api::idempotency::RequestFingerprint;
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
-use db::Conn;
+use db::{Conn, DbError};
 use identity::names::Names;
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
@@ -50,14 +50,22 @@ pub async fn list(
     listing.page(
         rows,
         |row| (row.created_at, row.id),
-        |row| AdminPayment { customer_name: names.get(row.account_id.uuid()), ..row.into() },
+        |row| {
+            let customer_name = names.get(row.account_id.uuid());
+            AdminPayment::new(row, customer_name)
+        },
     )
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<PaymentId>) -> Result<Json<AdminPayment>, Problem> {
     // A card that was only saved is no payment.
     let row = payments::find(&mut ctx, id).await?.filter(|row| row.amount.is_some()).ok_or_else(Problem::not_found)?;
-    Ok(Json(row.into()))
+    Ok(Json(view(&mut ctx, row).await?))
+}
+
+async fn view(conn: &mut Conn, row: PaymentRow) -> Result<AdminPayment, DbError> {
+    let customer_name = Names::of_customer(conn, row.account_id).await?;
+    Ok(AdminPayment::new(row, customer_name))
 }
 
 pub async fn create(
@@ -97,7 +105,7 @@ pub async fn create(
         Box::pin(async move {
             finish(tx, result).await?;
             let payment = payments::find(tx, result.payment_id).await?.ok_or_else(Problem::not_found)?;
-            Ok(Json(payment.into()))
+            Ok(Json(view(tx, payment).await?))
         })
     })
     .await

@@ -34,7 +34,7 @@ pub struct AdminPayment {
     pub id: PaymentId,
     /// Account that pays.
     pub customer_id: Uuid,
-    /// Name of the customer; in lists only.
+    /// Name of the customer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_name: Option<String>,
     /// Amount of the payment.
@@ -49,8 +49,8 @@ pub struct AdminPayment {
     pub created_at: Rfc3339,
 }
 
-impl From<PaymentRow> for AdminPayment {
-    fn from(row: PaymentRow) -> Self {
+impl AdminPayment {
+    pub fn new(row: PaymentRow, customer_name: Option<String>) -> AdminPayment {
         let amount = row.money().unwrap_or(Money::zero(Currency::EUR));
         let status = match row.status {
             PaymentStatus::Pending => AdminPaymentStatus::Pending,
@@ -61,7 +61,7 @@ impl From<PaymentRow> for AdminPayment {
         AdminPayment {
             id: row.id,
             customer_id: row.account_id.uuid(),
-            customer_name: None,
+            customer_name,
             amount,
             refunded: Money::from_nanos(row.refunded, amount.currency()),
             status,

@@ -23,6 +23,7 @@ use api::faults::Faults;
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
+use db::{Conn, DbError};
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use store::CreditRow;
 use types::{AdminCreditCreate, CreditId, CreditKind, CreditRequest, CreditRequestCreate, CreditStatus};
@@ -146,7 +147,7 @@ pub async fn request(
             let requested = (kind.unwrap_or(CreditKind::Credit), *amount);
             let row = new_row(tx, *customer_id, requested, reason.clone(), CreditStatus::Pending)?;
             tx.insert(&row).await?;
-            Ok(Created(row.into()))
+            Ok(Created(view(tx, row).await?))
         })
     })
     .await
@@ -157,24 +158,25 @@ pub async fn list_requests(
     listing: Listing<Unfiltered, NewestFirst<CreditId>>,
 ) -> Result<Page<CreditRequest>, Problem> {
     let rows = store::list_requests(&mut ctx, listing.before(), listing.fetch()).await?;
-    let mut names = Names::of_customers(&mut ctx, rows.iter().map(|row| row.account_id)).await?;
+    let names = names_of(&mut ctx, &rows).await?;
+    listing.page(rows, |row| (row.created_at, row.id), |row| CreditRequest::new(row, &names))
+}
+
+async fn names_of(conn: &mut Conn, rows: &[CreditRow]) -> Result<Names, DbError> {
+    let mut names = Names::of_customers(conn, rows.iter().map(|row| row.account_id)).await?;
     let users = rows.iter().flat_map(|row| [Some(row.requested_by), row.decided_by]).flatten();
-    names.add_users(&mut ctx, users).await?;
-    listing.page(
-        rows,
-        |row| (row.created_at, row.id),
-        |row| CreditRequest {
-            customer_name: names.get(row.account_id.uuid()),
-            requested_by_email: names.get(row.requested_by.uuid()),
-            decided_by_email: row.decided_by.and_then(|id| names.get(id.uuid())),
-            ..row.into()
-        },
-    )
+    names.add_users(conn, users).await?;
+    Ok(names)
+}
+
+async fn view(conn: &mut Conn, row: CreditRow) -> Result<CreditRequest, DbError> {
+    let names = names_of(conn, std::slice::from_ref(&row)).await?;
+    Ok(CreditRequest::new(row, &names))
 }
 
 pub async fn show_request(mut ctx: ReadCtx, Path(id): Path<CreditId>) -> Result<Json<CreditRequest>, Problem> {
     let row = store::find_request(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(row.into()))
+    Ok(Json(view(&mut ctx, row).await?))
 }
 
 pub async fn approve(ctx: RequestCtx, Path(id): Path<CreditId>) -> Result<Committed<Json<CreditRequest>>, Problem> {
@@ -187,15 +189,20 @@ pub async fn approve(ctx: RequestCtx, Path(id): Path<CreditId>) -> Result<Commit
                 }
                 CreditKind::CreditLine => set_line(tx, &credit).await?,
             }
-            Ok(Json(credit.into()))
+            Ok(Json(view(tx, credit).await?))
         })
     })
     .await
 }
 
 pub async fn reject(ctx: RequestCtx, Path(id): Path<CreditId>) -> Result<Committed<Json<CreditRequest>>, Problem> {
-    ctx.commit(id, |tx, id| Box::pin(async move { Ok(Json(decide(tx, *id, CreditStatus::Rejected).await?.0.into())) }))
-        .await
+    ctx.commit(id, |tx, id| {
+        Box::pin(async move {
+            let (credit, _) = decide(tx, *id, CreditStatus::Rejected).await?;
+            Ok(Json(view(tx, credit).await?))
+        })
+    })
+    .await
 }
 
 /// Decides a pending request, and returns it with the admin who decided. Its author may reject it, not approve it.

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::store::CreditRow;
 use crate::balance::types::MAX_LIMIT_NANOS;
 use crate::balance::{CURRENCY, check_amount};
+use crate::names::Names;
 use api::checks::{Checks, Given, must};
 use values::{AccountId, Money, Rfc3339, Text, UserId, id, text_enum};
 
@@ -89,7 +90,7 @@ pub struct CreditRequest {
     pub id: CreditId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
-    /// Name of the customer; in lists only.
+    /// Name of the customer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_name: Option<String>,
     /// What is requested.
@@ -102,35 +103,35 @@ pub struct CreditRequest {
     pub status: CreditStatus,
     /// Admin who made the request.
     pub requested_by: UserId,
-    /// Email address of the admin who made the request; in lists only.
+    /// Email address of the admin who made the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requested_by_email: Option<String>,
     /// When the request was made (RFC 3339, UTC).
     pub created_at: Rfc3339,
     /// Admin who approved or rejected it; null while it is pending.
     pub decided_by: Option<UserId>,
-    /// Email address of the admin who decided; in lists only.
+    /// Email address of the admin who decided; absent while the request is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by_email: Option<String>,
     /// When it was approved or rejected (RFC 3339, UTC); null while it is pending.
     pub decided_at: Option<Rfc3339>,
 }
 
-impl From<CreditRow> for CreditRequest {
-    fn from(row: CreditRow) -> Self {
+impl CreditRequest {
+    pub fn new(row: CreditRow, names: &Names) -> CreditRequest {
         CreditRequest {
             id: row.id,
             customer_id: row.account_id.uuid(),
+            customer_name: names.get(row.account_id.uuid()),
             kind: row.kind,
-            customer_name: None,
             amount: Money::from_nanos(row.amount, CURRENCY),
             reason: row.reason,
             status: row.status,
             requested_by: row.requested_by,
-            requested_by_email: None,
+            requested_by_email: names.get(row.requested_by.uuid()),
             created_at: row.created_at.into(),
             decided_by: row.decided_by,
-            decided_by_email: None,
+            decided_by_email: row.decided_by.and_then(|id| names.get(id.uuid())),
             decided_at: row.decided_at.map(Rfc3339),
         }
     }

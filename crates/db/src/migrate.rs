@@ -120,6 +120,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0073_cdr_archive" + postgres,
     "0074_live_call_holds" + postgres + sqlite,
     "0075_ledger_splits" + postgres + sqlite,
+    "0076_operator_books",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -86,11 +86,9 @@ pub async fn find_with_spend(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
-                    THEN d.amount END), 0) AS BIGINT)
-                    FROM ledger_days d
-                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
+                      AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
              FROM customers
              WHERE id = $3"
         ),
@@ -108,11 +106,9 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                 sql!(
                     "SELECT ",
                     CustomerRow::COLS,
-                    ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
-                            THEN d.amount END), 0) AS BIGINT)
-                            FROM ledger_days d
-                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
+                              AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
                      FROM customers
                      WHERE id < $3 ORDER BY id DESC LIMIT $4"
                 ),
@@ -125,11 +121,9 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                 sql!(
                     "SELECT ",
                     CustomerRow::COLS,
-                    ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
-                            THEN d.amount END), 0) AS BIGINT)
-                            FROM ledger_days d
-                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
+                              AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
                      FROM customers
                      WHERE onboarding_status = $3 AND id < $4 ORDER BY id DESC LIMIT $5"
                 ),
@@ -142,11 +136,9 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                 sql!(
                     "SELECT ",
                     CustomerRow::COLS,
-                    ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
-                            THEN d.amount END), 0) AS BIGINT)
-                            FROM ledger_days d
-                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
+                              AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
                      FROM (SELECT * FROM customers
                            WHERE account_manager_id = $3 AND onboarding_status = COALESCE($4, onboarding_status)
                            AND id < $5 ORDER BY id DESC LIMIT $6) AS customers
@@ -170,11 +162,9 @@ pub async fn unapproved(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
-                    THEN d.amount END), 0) AS BIGINT)
-                    FROM ledger_days d
-                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
+                      AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
              FROM customers
              WHERE COALESCE(suspended_from, onboarding_status) <> 'approved' AND id < $3 ORDER BY id DESC LIMIT $4"
         ),
@@ -194,11 +184,9 @@ pub async fn with_words(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
-                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit')
-                    THEN d.amount END), 0) AS BIGINT)
-                    FROM ledger_days d
-                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $11 AND d.day <= $12)
+            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $11 AND d.day <= $12
+                      AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
              FROM customers
              WHERE id IN (SELECT account_id FROM account_words WHERE word >= $1 AND word < $2)
              AND EXISTS (SELECT 1 FROM account_words w WHERE w.account_id = customers.id AND w.word >= $3 AND w.word < $4)

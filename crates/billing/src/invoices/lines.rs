@@ -216,7 +216,6 @@ mod tests {
     fn sales_have_lines_and_payments_and_vat_have_none() {
         let sums = [
             sum(Kind::Call, Book::Calls, 6_750_000, 3),
-            sum(Kind::Call, Book::Customer, -6_750_000, 3),
             sum(Kind::Correction, Book::Calls, -500_000, 1),
             sum(Kind::Correction, Book::Credits, 9, 1),
             sum(Kind::NumberOrder, Book::NumberRental, 2_000_000_000, 1),

@@ -1,6 +1,6 @@
 //! The status changes of an invoice as one table, and what counts as payment of it.
 
-use platform::ledger::{Book, Kind, Sum};
+use platform::ledger::{Kind, Sum};
 use values::{Money, MoneyError, text_enum};
 
 text_enum! {
@@ -81,8 +81,8 @@ pub fn paid_in(sums: &[Sum], zero: Money) -> Result<Money, MoneyError> {
                 | Kind::CreditNote
         )
     };
-    let counted = sums.iter().filter(|sum| sum.book == Book::Customer && pays(sum.kind));
-    counted.map(|sum| sum.amount).try_fold(zero, Money::add)
+    let counted = sums.iter().filter(|sum| pays(sum.kind));
+    counted.map(|sum| sum.amount).try_fold(zero, Money::sub)
 }
 
 #[cfg(test)]
@@ -92,6 +92,7 @@ mod tests {
 
     use super::*;
     use InvoiceStatus::{Credited, Draft, Issued, Paid, Void};
+    use platform::ledger::Book;
     use values::Currency;
 
     const MOVES: [Transition; 5] = [
@@ -150,12 +151,11 @@ mod tests {
         let eur = |units: i64| Money::from_minor(units * 100, Currency::EUR).unwrap();
         let sum = |kind, book, units| Sum { kind, book, amount: eur(units), entries: 1 };
         let sums = [
-            sum(Kind::Topup, Book::Customer, 50),
             sum(Kind::Topup, Book::Clearing, -50),
-            sum(Kind::Refund, Book::Customer, -5),
-            sum(Kind::Call, Book::Customer, -30),
-            sum(Kind::InvoiceVat, Book::Customer, -7),
-            sum(Kind::Credit, Book::Customer, 1),
+            sum(Kind::Refund, Book::Clearing, 5),
+            sum(Kind::Call, Book::Calls, 30),
+            sum(Kind::InvoiceVat, Book::Vat, 7),
+            sum(Kind::Credit, Book::Credits, -1),
         ];
         assert_eq!(paid_in(&sums, eur(0)).unwrap(), eur(46));
     }

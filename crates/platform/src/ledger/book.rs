@@ -1,12 +1,10 @@
-//! The books of the ledger and the kinds of transactions.
+//! The operator's books and the kinds of transactions.
 
 use values::text_enum;
 
 text_enum! {
-    /// Book of the ledger: where money is.
+    /// Book of the operator: the other side of what is posted to a customer's balance.
     pub enum Book {
-        /// A customer's money: one for each account and currency, and the only kind with a balance row.
-        Customer = "customer",
         /// Money at payment providers; negative by what customers have paid in.
         Clearing = "clearing",
         Calls = "calls",

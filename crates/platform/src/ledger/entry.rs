@@ -103,8 +103,8 @@ impl Entry {
         let mut total = Money::zero(first.currency());
         let mut others = Vec::with_capacity(parts.len());
         for &(book, part) in parts {
-            if book == Book::Customer || others.iter().any(|(other, _)| *other == book) {
-                return Err(LedgerError::Invalid("an entry may name each book of the operator only once"));
+            if others.iter().any(|(other, _)| *other == book) {
+                return Err(LedgerError::Invalid("an entry may name each book only once"));
             }
             total = total.add(part)?;
             others.push((book, sign * checked(part)?));
@@ -165,11 +165,10 @@ mod tests {
     #[test]
     fn an_invalid_entry_is_refused() {
         let yen = Money::from_nanos(1, "JPY".parse().unwrap());
-        let parts: [&[(Book, Money)]; 7] = [
+        let parts: [&[(Book, Money)]; 6] = [
             &[],
             &[(Book::Calls, eur(0))],
             &[(Book::Calls, eur(-1))],
-            &[(Book::Customer, eur(1))],
             &[(Book::Calls, eur(1)), (Book::Calls, eur(1))],
             &[(Book::Calls, eur(1)), (Book::Vat, yen)],
             &[(Book::Calls, eur(MAX_AMOUNT_NANOS)), (Book::Vat, eur(1))],

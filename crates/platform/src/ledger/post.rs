@@ -294,7 +294,7 @@ struct Batch {
 impl Batch {
     fn add(&mut self, entry: &Entry, posted: &Posted, book: &LockedBook) {
         let key = entry.book();
-        for (book, amount) in [(Book::Customer, entry.amount)].iter().chain(&entry.others) {
+        for (book, amount) in &entry.others {
             let day = self.days.entry((key, day_of(posted.at), entry.kind, *book)).or_default();
             *day = (day.0.saturating_add(*amount), day.1 + 1);
         }

@@ -158,7 +158,7 @@ pub(super) async fn posted(conn: &mut Conn, entry: &Entry) -> Result<Option<Post
     Ok(Some(Posted { id, number, amount, balance_after, at, already: true }))
 }
 
-/// The sum of one kind of transaction in one book.
+/// The sum of one kind of transaction in one book of the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sum {
     pub kind: Kind,
@@ -168,7 +168,8 @@ pub struct Sum {
     pub entries: i64,
 }
 
-/// A customer's sums by kind and book, from the UTC day of `from` to before that of `to`.
+/// What a customer's transactions moved to the operator's books, by kind and book, from the UTC day of `from` to before
+/// that of `to`. The customer's balance moved by the opposite.
 pub async fn sums(
     conn: &mut Conn,
     account: AccountId,
@@ -199,8 +200,8 @@ pub async fn spend(conn: &mut Conn, account: AccountId, currency: Currency, days
     let tomorrow = day_of(now) + 1;
     let midnight = |day: i64| Time::from_millis(day.saturating_mul(DAY_MILLIS));
     let sums = sums(conn, account, currency, midnight(tomorrow - days), midnight(tomorrow)).await?;
-    let used = sums.iter().filter(|sum| sum.kind.is_usage() && sum.book == Book::Customer);
-    let total = used.map(|sum| sum.amount).try_fold(Money::zero(currency), Money::sub)?;
+    let used = sums.iter().filter(|sum| sum.kind.is_usage());
+    let total = used.map(|sum| sum.amount).try_fold(Money::zero(currency), Money::add)?;
     Ok(total)
 }
 
@@ -218,13 +219,13 @@ pub async fn daily_balances(
     let rows: Vec<(i64, i64)> = conn
         .all(
             sql!(
-                "SELECT CAST(-1 AS BIGINT), CAST(balance - COALESCE(
+                "SELECT CAST(-1 AS BIGINT), CAST(balance + COALESCE(
                             (SELECT SUM(amount) FROM ledger_days
-                             WHERE account_id = $1 AND currency = $2 AND day > $4 AND book = 'customer'), 0) AS BIGINT)
+                             WHERE account_id = $1 AND currency = $2 AND day > $4), 0) AS BIGINT)
                  FROM ledger_balances WHERE account_id = $1 AND currency = $2
                  UNION ALL
-                 SELECT day, CAST(SUM(amount) AS BIGINT) FROM ledger_days
-                 WHERE account_id = $1 AND currency = $2 AND day >= $3 AND day <= $4 AND book = 'customer' GROUP BY day
+                 SELECT day, CAST(-SUM(amount) AS BIGINT) FROM ledger_days
+                 WHERE account_id = $1 AND currency = $2 AND day >= $3 AND day <= $4 GROUP BY day
                  ORDER BY 1"
             ),
             params![account, currency, first, last],

@@ -84,8 +84,8 @@ async fn use_service(world: &World, account: AccountId, seed: i64) {
 }
 
 fn total(sums: &[Sum], counts: impl Fn(Kind) -> bool) -> Money {
-    let counted = sums.iter().filter(|sum| sum.book == Book::Customer && counts(sum.kind));
-    counted.map(|sum| sum.amount).try_fold(euros(0), Money::add).unwrap()
+    let counted = sums.iter().filter(|sum| counts(sum.kind));
+    counted.map(|sum| sum.amount).try_fold(euros(0), Money::sub).unwrap()
 }
 
 both! {

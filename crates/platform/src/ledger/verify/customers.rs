@@ -201,7 +201,6 @@ impl Sums {
             rest -= i128::from(amount);
             add(book, i128::from(amount));
         }
-        add("customer".to_owned(), i128::from(amount));
         add(book, rest);
         Ok(())
     }

@@ -181,10 +181,13 @@ impl Db {
 
     /// Applies the first migrations up to this number, as an older release does.
     pub async fn migrate_to(&self, number: usize) -> Result<()> {
-        while let Some(name) = self.tx(number, |conn, last| Box::pin(migrate_next(conn, *last))).await? {
-            tracing::info!(migration = name, "migration applied");
+        loop {
+            match self.tx(number, |conn, last| Box::pin(migrate_next(conn, *last))).await?.as_slice() {
+                [] => return Ok(()),
+                [name] => tracing::info!(migration = name, "migration applied"),
+                new => tracing::info!(migrations = new.len(), "database created"),
+            }
         }
-        Ok(())
     }
 
     /// The pending migrations. A database that this binary cannot work with is an error.
@@ -216,8 +219,9 @@ impl Db {
     }
 }
 
-/// Applies the first pending migration, unless it comes after the last one wanted, and returns its name.
-async fn migrate_next(conn: &mut Conn, last: usize) -> Result<Option<&'static str>> {
+/// Applies the first pending migration, or all to a new database, but none after the last one wanted. Returns the names
+/// of those that were applied.
+async fn migrate_next(conn: &mut Conn, last: usize) -> Result<Vec<&'static str>> {
     if conn.is_sqlite() {
         conn.script(&sqlite_ddl(TABLE)).await?;
     } else {
@@ -225,13 +229,14 @@ async fn migrate_next(conn: &mut Conn, last: usize) -> Result<Option<&'static st
         conn.script(&["SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0", ADVISORY_LOCK, TABLE].join(";"))
             .await?;
     }
-    let Some(next) = pending(conn).await?.first() else { return Ok(None) };
-    let number = 1 + MIGRATIONS.iter().position(|migration| migration.name == next.name).unwrap_or_default();
-    if number > last {
-        return Ok(None);
+    let applied = MIGRATIONS.len() - pending(conn).await?.len();
+    let until = if applied == 0 { last } else { last.min(applied + 1) };
+    let mut names = Vec::new();
+    for (position, migration) in MIGRATIONS.iter().enumerate().take(until).skip(applied) {
+        migration.apply(position + 1, conn).await?;
+        names.push(migration.name);
     }
-    next.apply(number, conn).await?;
-    Ok(Some(next.name))
+    Ok(names)
 }
 
 async fn pending(conn: &mut Conn) -> Result<&'static [Migration]> {

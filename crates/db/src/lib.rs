@@ -152,6 +152,11 @@ impl Db {
         Ok(())
     }
 
+    /// Whether all transactions go through one writer, so that others wait for a long one (SQLite).
+    pub fn has_one_writer(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
     /// A read-only connection; each statement sees the state of its own time. Drop it before waiting for anything else.
     pub async fn read(&self) -> Result<Reader> {
         let mut reader = match &self.engine {

@@ -32,6 +32,8 @@ use suspense::{SuspendedCdrId, SuspenseReason};
 /// Maximum number of lines of one import.
 pub const MAX_IMPORT_LINES: usize = 20_000;
 const LINES_PER_TRANSACTION: usize = 2_000;
+/// Calls that a transaction writes where there is one writer, so that decisions wait for it a few milliseconds at most.
+const CALLS_PER_TURN: usize = 100;
 const MAX_LINE_BYTES: usize = 4096;
 
 /// What one transaction of an import writes.
@@ -73,13 +75,20 @@ pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer
                 Err(LineError::Db(error)) => return Err(error.into()),
             }
         }
-        let lines = (cdrs.len(), suspended.len());
-        let work = Work { cdrs: ImportBatch::new(cdrs, importer.now), suspended, resolved: Vec::new() };
-        let (written, suspended) = write(app, work).await?;
-        answer.accepted += written.new;
-        answer.suspended += suspended;
-        answer.duplicates += lines.0 - written.new + lines.1 - suspended;
-        answer.differs.extend(written.differs);
+        let calls = if app.db.has_one_writer() { CALLS_PER_TURN } else { LINES_PER_TRANSACTION };
+        let batches = ImportBatch::split(cdrs, importer.now, calls).into_iter();
+        let mut works: Vec<Work> = batches.map(|cdrs| Work { cdrs, ..Work::default() }).collect();
+        if !suspended.is_empty() {
+            works.push(Work { suspended, ..Work::default() });
+        }
+        for work in works {
+            let lines = work.cdrs.len() + work.suspended.len();
+            let (written, suspended) = write(app, work).await?;
+            answer.accepted += written.new;
+            answer.suspended += suspended;
+            answer.duplicates += lines - written.new - suspended;
+            answer.differs.extend(written.differs);
+        }
     }
     if answer.suspended > 0 {
         tracing::warn!(lines = answer.suspended, "imported lines cannot be rated and are suspended");

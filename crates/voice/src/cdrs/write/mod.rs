@@ -138,13 +138,28 @@ pub struct Written {
 }
 
 impl ImportBatch {
-    pub fn new(mut cdrs: Vec<(usize, CdrRow)>, now: Time) -> ImportBatch {
+    pub fn new(cdrs: Vec<(usize, CdrRow)>, now: Time) -> ImportBatch {
+        let size = cdrs.len();
+        ImportBatch::split(cdrs, now, size).pop().unwrap_or_default()
+    }
+
+    /// Batches of at most `size` CDRs, for a transaction each. The calls of a trunk are next to each other.
+    pub fn split(mut cdrs: Vec<(usize, CdrRow)>, now: Time, size: usize) -> Vec<ImportBatch> {
         let key = |cdr: &CdrRow| (cdr.terms.trunk_id, cdr.terms.leg.as_str(), cdr.terms.started_at);
         cdrs.sort_unstable_by(|(_, one), (_, other)| {
             key(one).cmp(&key(other)).then_with(|| one.terms.call_id.cmp(&other.terms.call_id))
         });
-        assign_ledger_ids(cdrs.iter_mut().map(|(_, cdr)| cdr), now);
-        ImportBatch(cdrs)
+        let mut batches = Vec::new();
+        while !cdrs.is_empty() {
+            let rest = cdrs.split_off(size.min(cdrs.len()));
+            assign_ledger_ids(cdrs.iter_mut().map(|(_, cdr)| cdr), now);
+            batches.push(ImportBatch(std::mem::replace(&mut cdrs, rest)));
+        }
+        batches
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Writes the CDRs of calls that are not known yet.

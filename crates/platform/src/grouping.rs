@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 /// Maximum size of a group.
 const MAX_SIZE: usize = 128;
 const MAX_GROUPS: usize = 2;
-/// Fewer than this many are one group.
-const MIN_TO_SPLIT: usize = 8;
+/// Fewer than this many are one group: two small ones that wait for the same rows take twice as long, on every node.
+const MIN_TO_SPLIT: usize = 16;
 /// How often other tasks may run without another request before those that wait are processed.
 const MAX_TURNS: usize = 32;
 /// Maximum number that wait here; more wait to get in.

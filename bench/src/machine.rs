@@ -140,7 +140,8 @@ should cost the same. The numbers are imported over `POST /admin/did-inventory/i
   read, and 1,000,000 of another, which are exported.
 - **Growth.** Every list of the API that needs no id, a decision and an import of 1,000 CDRs, on the service with those
   CDRs and on one with 1,000, in turns. Both have 10,000 live calls. Other sizes: `bench/run growth --calls 50000000`.
-- **CDR archive.** 10,000,000 calls over 40 days, of which 30 have left the hot window. The jobs of the
+- **CDR archive.** 2,000,000 calls over 40 days, of which 30 have left the hot window; `bench/run archive` alone takes
+  10,000,000, for which a whole run has no time. The jobs of the
   [archive](archive.md) write them to Parquet files, read those back, compare and delete the CDRs; the rate is of all that.
   Meanwhile a client reads pages of CDRs and a switch authorizes calls, as for ten seconds before. DuckDB then sums the
   files, day by day.

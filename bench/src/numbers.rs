@@ -102,7 +102,7 @@ impl Fixture {
         let folder = TempDir::new_in(work)?;
         let url = url.unwrap_or_else(|| format!("sqlite://{}", folder.path().join("numbers.db").display()));
         let customer = customers::create(&url, 1).await?.pop().ok_or("no customer")?;
-        let service = Service::start_on(work, &url).await?;
+        let service = Service::start_with(work, &url, &[("TRUNKLINE_CREDIT_APPROVAL_EUR", "1000000")]).await?;
         bootstrap(service.public).await?;
         let mut client = Client::connect(service.public).await?;
         let (team, token) = (sign_in(service.public, ADMIN).await?, sign_in(service.public, &customer.email).await?);

@@ -77,6 +77,9 @@ pub fn measure(arguments: &[String]) -> Outcome<()> {
     if let Some(calls) = options.calls {
         calls::set_cdrs(calls)?;
     }
+    if options.is_whole() {
+        calls::shorten_archive();
+    }
     let work = work_folder()?;
     // A torn line may end within a character.
     let kept = String::from_utf8_lossy(&std::fs::read(HISTORY).unwrap_or_default()).into_owned();

@@ -22,7 +22,6 @@ use crate::Outcome;
 use crate::http::{Client, get, post};
 use crate::report::{Limit, Line};
 
-pub const CALLS: i64 = 10_000_000;
 /// 30 of these days are before the hot window.
 pub const PERIOD: Period = Period { days: 40, ended_days_ago: 80 };
 pub const SETTINGS: [(&str, &str); 1] = [("TRUNKLINE_CDR_HOT_DAYS", "90")];
@@ -72,8 +71,8 @@ struct Latencies {
     decisions: Vec<f64>,
 }
 
-/// Measures a service that was filled with [`CALLS`].
-pub async fn measure(fixture: &Fixture, work: &Path) -> Outcome<Vec<Line>> {
+/// Measures a service that was filled with so many CDRs.
+pub async fn measure(fixture: &Fixture, cdrs: i64, work: &Path) -> Outcome<Vec<Line>> {
     let db = Db::open(&fixture.store.url().parse::<DbOptions>()?).await?;
     let pause = async {
         tokio::time::sleep(BEFORE).await;
@@ -84,7 +83,7 @@ pub async fn measure(fixture: &Fixture, work: &Path) -> Outcome<Vec<Line>> {
     let peak = fixture.service.peak_mib()?;
     let (days, differing) = compare_sums(fixture, &db, work).await?;
     let (engine, id) = (fixture.store.engine(), fixture.store.id());
-    let mut lines = vec![rate(&archived, engine).id(format!("rate-{id}"))];
+    let mut lines = vec![rate(&archived, cdrs, engine).id(format!("rate-{id}"))];
     lines.extend(latencies(&before, &meanwhile, engine, id));
     let what = format!("Peak memory of the service meanwhile, {engine}");
     let limit = Limit::AtMost(MAX_MIB, " MiB");
@@ -98,12 +97,12 @@ pub async fn measure(fixture: &Fixture, work: &Path) -> Outcome<Vec<Line>> {
     Ok(lines)
 }
 
-fn rate(archived: &Archived, engine: &str) -> Line {
+fn rate(archived: &Archived, cdrs: i64, engine: &str) -> Line {
     let Archived { calls, writing, dropping } = archived;
     let (writing, dropping) = (writing.as_secs_f64(), dropping.as_secs_f64());
     let rate = *calls as f64 / (writing + dropping);
     Line::reported(
-        format!("Archive of {} of {} CDRs, {engine}", grouped(*calls), grouped(CALLS)),
+        format!("Archive of {} of {} CDRs, {engine}", grouped(*calls), grouped(cdrs)),
         format!("{rate:.0} /s"),
         format!("{writing:.0} s to write, {dropping:.0} s to verify and delete"),
         rate,

@@ -86,7 +86,8 @@ async fn compare(scene: &Scene, zone: &str) {
         let counted: BTreeMap<String, Sums> = counted.into_iter().map(|((key, _), sums)| (key, sums)).collect();
         assert_eq!(by_key(&report), counted, "{query}");
         assert_eq!(sums(&report["totals"]), added(counted.values()), "{query}");
-        let revenue = scene.count("SELECT CAST(SUM(amount) AS BIGINT) FROM ledger_days WHERE book = 'calls'").await;
+        let revenue =
+            scene.count("SELECT CAST(SUM(amount) AS BIGINT) FROM ledger_book_days WHERE book = 'calls'").await;
         assert_eq!(nanos(&report["totals"]["charge"]), revenue, "{query}");
         let rows = joined(&team, &query).await;
         assert_eq!(json!(rows), report["data"], "{query}");
@@ -99,7 +100,10 @@ async fn compare(scene: &Scene, zone: &str) {
     let customers = team.get(&format!("/admin/reports/margin?by=customer&from={from}&to={to}")).await.ok();
     let mut reader = scene.world.node.app.db.read().await.unwrap();
     let books: Vec<(AccountId, i64)> = reader
-        .all("SELECT account_id, CAST(SUM(amount) AS BIGINT) FROM ledger_days WHERE book = 'calls' GROUP BY 1", &[])
+        .all(
+            "SELECT account_id, CAST(SUM(amount) AS BIGINT) FROM ledger_book_days WHERE book = 'calls' GROUP BY 1",
+            &[],
+        )
         .await
         .unwrap();
     let books: BTreeMap<String, i64> =

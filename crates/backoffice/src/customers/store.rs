@@ -1,8 +1,7 @@
 //! Reads of the view `customers`. Ids are UUIDs v7, so descending ids are newest first.
 //!
-//! Lists include the spend of each customer in the same statement: a subquery over at most 30 days of `ledger_days` for
-//! each row of the page. Book and kind are inside the sum, so that the engines use the primary key (account, currency,
-//! day) and not the index by book, which has the rows of all accounts. A page that must be sorted is limited first.
+//! Lists include the spend of each customer in the same statement: a subquery over at most 30 days of `ledger_book_days`
+//! for each row of the page. A page that must be sorted is limited first.
 
 use crate::account_managers::AccountManagerId;
 use billing::vat::VatTreatment;
@@ -86,7 +85,7 @@ pub async fn find_with_spend(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_book_days d
                     WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
                       AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
              FROM customers
@@ -106,7 +105,7 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                 sql!(
                     "SELECT ",
                     CustomerRow::COLS,
-                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_book_days d
                             WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
                               AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
                      FROM customers
@@ -121,7 +120,7 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                 sql!(
                     "SELECT ",
                     CustomerRow::COLS,
-                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_book_days d
                             WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
                               AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
                      FROM customers
@@ -136,7 +135,7 @@ pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<Custom
                 sql!(
                     "SELECT ",
                     CustomerRow::COLS,
-                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+                    ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_book_days d
                             WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
                               AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
                      FROM (SELECT * FROM customers
@@ -162,7 +161,7 @@ pub async fn unapproved(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_book_days d
                     WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2
                       AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
              FROM customers
@@ -184,7 +183,7 @@ pub async fn with_words(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_days d
+            ", (SELECT CAST(COALESCE(SUM(d.amount), 0) AS BIGINT) FROM ledger_book_days d
                     WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $11 AND d.day <= $12
                       AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit'))
              FROM customers

@@ -359,11 +359,11 @@ impl Batch {
             Inserts { text: SplitRow::INSERT, lists: self.splits.iter().map(|row| row.values().into()).collect() },
             Inserts {
                 text: sql!(
-                    "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
+                    "INSERT INTO ledger_book_days (account_id, currency, day, kind, book, amount, entries)
                      VALUES ($1, $2, $3, $4, $5, $6, $7)
                      ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
-                     SET amount = ledger_days.amount + excluded.amount,
-                         entries = ledger_days.entries + excluded.entries"
+                     SET amount = ledger_book_days.amount + excluded.amount,
+                         entries = ledger_book_days.entries + excluded.entries"
                 ),
                 lists: days.collect(),
             },

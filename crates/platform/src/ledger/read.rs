@@ -180,7 +180,7 @@ pub async fn sums(
     let rows: Vec<(Kind, Book, i64, i64)> = conn
         .all(
             sql!(
-                "SELECT kind, book, CAST(SUM(amount) AS BIGINT), CAST(SUM(entries) AS BIGINT) FROM ledger_days
+                "SELECT kind, book, CAST(SUM(amount) AS BIGINT), CAST(SUM(entries) AS BIGINT) FROM ledger_book_days
                  WHERE account_id = $1 AND currency = $2 AND day >= $3 AND day < $4
                  GROUP BY kind, book ORDER BY kind, book"
             ),
@@ -220,11 +220,11 @@ pub async fn daily_balances(
         .all(
             sql!(
                 "SELECT CAST(-1 AS BIGINT), CAST(balance + COALESCE(
-                            (SELECT SUM(amount) FROM ledger_days
+                            (SELECT SUM(amount) FROM ledger_book_days
                              WHERE account_id = $1 AND currency = $2 AND day > $4), 0) AS BIGINT)
                  FROM ledger_balances WHERE account_id = $1 AND currency = $2
                  UNION ALL
-                 SELECT day, CAST(-SUM(amount) AS BIGINT) FROM ledger_days
+                 SELECT day, CAST(-SUM(amount) AS BIGINT) FROM ledger_book_days
                  WHERE account_id = $1 AND currency = $2 AND day >= $3 AND day <= $4 GROUP BY day
                  ORDER BY 1"
             ),
@@ -256,7 +256,7 @@ pub async fn book_total(
     let (nanos,): (i64,) = conn
         .one(
             sql!(
-                "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_days
+                "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_book_days
                  WHERE book = $1 AND currency = $2 AND day >= $3 AND day < $4"
             ),
             params![book, currency, day_of(from), day_of(to)],
@@ -267,7 +267,7 @@ pub async fn book_total(
 
 /// The first UTC day with a transaction.
 pub async fn first_day(conn: &mut Conn) -> Result<Option<Time>, DbError> {
-    let (day,): (Option<i64>,) = conn.one(sql!("SELECT MIN(day) FROM ledger_days"), params![]).await?;
+    let (day,): (Option<i64>,) = conn.one(sql!("SELECT MIN(day) FROM ledger_book_days"), params![]).await?;
     Ok(day.map(|day| Time::from_millis(day.saturating_mul(DAY_MILLIS))))
 }
 
@@ -286,7 +286,7 @@ pub async fn customers_between(
         sql!(
             "SELECT b.account_id, b.currency FROM ledger_balances b
              WHERE (b.account_id, b.currency) > ($1, $2) AND EXISTS (
-                 SELECT 1 FROM ledger_days d
+                 SELECT 1 FROM ledger_book_days d
                  WHERE d.account_id = b.account_id AND d.currency = b.currency AND d.day >= $3 AND d.day < $4
                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'correction'))
              ORDER BY b.account_id, b.currency LIMIT $5"

@@ -7,7 +7,8 @@ use crate::world::engines::{TestDb, both, postgres_client};
 use crate::world::fixtures::ledger::{Action, call, customer_with, eur, hold, run, topup, verify};
 use crate::world::process;
 
-const TABLES: [&str; 5] = ["ledger_balances", "ledger_transactions", "ledger_splits", "ledger_days", "ledger_holds"];
+const TABLES: [&str; 5] =
+    ["ledger_balances", "ledger_transactions", "ledger_splits", "ledger_book_days", "ledger_holds"];
 
 /// Each is an alteration of the tables and the fault it must cause.
 const ALTERATIONS: &[(&str, &str)] = &[
@@ -42,10 +43,13 @@ const ALTERATIONS: &[(&str, &str)] = &[
     ("DELETE FROM ledger_holds", "but the open holds sum to 0"),
     ("UPDATE ledger_holds SET amount = amount + 1", "but the open holds sum to 2"),
     ("UPDATE ledger_holds SET currency = 'USD'", "the open hold of call h1 counts in no balance"),
-    ("UPDATE ledger_days SET amount = amount + 1 WHERE book = 'calls'", "on day 20000 call added"),
-    ("UPDATE ledger_days SET day = day + 1 WHERE book = 'calls'", "on day 20001 call added"),
-    ("DELETE FROM ledger_days WHERE book = 'clearing'", "on day 20000 topup added 0 to clearing"),
-    ("UPDATE ledger_days SET currency = 'USD' WHERE book = 'calls'", "there are sums of day 20000, but no balance"),
+    ("UPDATE ledger_book_days SET amount = amount + 1 WHERE book = 'calls'", "on day 20000 call added"),
+    ("UPDATE ledger_book_days SET day = day + 1 WHERE book = 'calls'", "on day 20001 call added"),
+    ("DELETE FROM ledger_book_days WHERE book = 'clearing'", "on day 20000 topup added 0 to clearing"),
+    (
+        "UPDATE ledger_book_days SET currency = 'USD' WHERE book = 'calls'",
+        "there are sums of day 20000, but no balance",
+    ),
 ];
 
 both! {

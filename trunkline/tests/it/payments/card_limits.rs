@@ -30,7 +30,7 @@ async fn world(db: &TestDb, settings: &[(&str, &str)]) -> World {
 async fn kept(db: &TestDb) -> (i64, i64) {
     let orders =
         "SELECT CAST(COALESCE(SUM(amount - refunded), 0) AS BIGINT) FROM sandbox_orders WHERE state = 'completed'";
-    let clearing = "SELECT CAST(COALESCE(SUM(-amount), 0) AS BIGINT) FROM ledger_days WHERE book = 'clearing'";
+    let clearing = "SELECT CAST(COALESCE(SUM(-amount), 0) AS BIGINT) FROM ledger_book_days WHERE book = 'clearing'";
     (count(db, orders).await / 10_000_000, count(db, clearing).await / 10_000_000)
 }
 

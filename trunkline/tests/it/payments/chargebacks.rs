@@ -27,7 +27,7 @@ const CORA: &str = "cora@customer.example";
 
 /// The sum of all postings in a book, in cents.
 async fn book_cents(db: &TestDb, book: &'static str) -> i64 {
-    let sql = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_days WHERE book = $1";
+    let sql = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_book_days WHERE book = $1";
     db.read().await.unwrap().one::<(i64,)>(sql, params![book]).await.unwrap().0 / 10_000_000
 }
 

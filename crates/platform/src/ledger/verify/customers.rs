@@ -50,7 +50,7 @@ pub(super) async fn check_owners(conn: &mut Conn) -> Result<(), Stop> {
     let stray: Option<(AccountId, String, i64)> = conn
         .opt(
             sql!(
-                "SELECT d.account_id, d.currency, d.day FROM ledger_days d
+                "SELECT d.account_id, d.currency, d.day FROM ledger_book_days d
                  LEFT JOIN ledger_balances b ON b.account_id = d.account_id AND b.currency = d.currency
                  WHERE b.account_id IS NULL ORDER BY d.account_id, d.currency, d.day LIMIT 1"
             ),
@@ -209,7 +209,7 @@ impl Sums {
 async fn compare_days(conn: &mut Conn, customer: &Customer, mut days: Days) -> Result<(), Stop> {
     let mut wrong = None;
     conn.each(
-        sql!("SELECT day, kind, book, amount FROM ledger_days WHERE account_id = $1 AND currency = $2"),
+        sql!("SELECT day, kind, book, amount FROM ledger_book_days WHERE account_id = $1 AND currency = $2"),
         params![customer.account, customer.currency],
         |(day, kind, book, written): (i64, String, String, i64)| {
             let key = (day, kind, book);

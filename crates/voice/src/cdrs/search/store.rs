@@ -1,6 +1,7 @@
 //! Statements behind the lists of CDRs. Each reads a bounded number of rows along one index and only then applies the
 //! filters: the inner LIMIT keeps the planner from choosing another index. So each index has its own text, and all
-//! texts have the same filters and parameters.
+//! texts have the same filters and parameters. The inner SELECT names the columns that are needed: PostgreSQL would copy
+//! all columns of a `*`.
 
 use std::cmp::Reverse;
 
@@ -141,7 +142,9 @@ pub async fn each_newest(
         "SELECT cdr.id, cdr.call_id, cdr.leg, cdr.started_at, cdr.answered_at, cdr.ended_at, cdr.duration_seconds,
                 cdr.calling, cdr.called, cdr.country, cdr.destination_name, cdr.status, cdr.charge, cdr.currency,
                 cdr.trunk_id, trunk.name, (SELECT NULLIF(hot_from, 0) FROM cdr_archive WHERE id = 1)
-         FROM (SELECT * FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS cdr
+         FROM (SELECT id, call_id, leg, started_at, answered_at, ended_at, duration_seconds, calling, called, country,
+                      destination_name, status, charge, currency, trunk_id
+               FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS cdr
          LEFT JOIN trunks AS trunk ON trunk.id = cdr.trunk_id
          ORDER BY cdr.started_at DESC, cdr.id DESC LIMIT $2"
     );
@@ -167,7 +170,9 @@ pub async fn list_newest(conn: &mut Conn, account: AccountId, limit: i64) -> Res
             sql!(
                 "SELECT ",
                 CdrListRow::COLS,
-                " FROM (SELECT * FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS newest
+                " FROM (SELECT ",
+                CdrListRow::COLS,
+                " FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS newest
                  LIMIT $2"
             ),
             params![account, limit],
@@ -191,7 +196,9 @@ pub async fn list(
         Scan::AllAccounts => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND id > $13 AND id < $3
+            " FROM (SELECT ",
+            CdrListRow::COLS,
+            " FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND id > $13 AND id < $3
                     ORDER BY id DESC LIMIT $4) AS scanned
              WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
                AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
@@ -202,7 +209,9 @@ pub async fn list(
         Scan::Account(_) => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE account_id = $13 AND started_at >= $1 AND started_at <= $2
+            " FROM (SELECT ",
+            CdrListRow::COLS,
+            " FROM cdrs WHERE account_id = $13 AND started_at >= $1 AND started_at <= $2
                       AND (started_at, id) < ($2, $3)
                     ORDER BY started_at DESC, id DESC LIMIT $4) AS scanned
              WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
@@ -214,7 +223,9 @@ pub async fn list(
         Scan::Trunk(..) => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE account_id = $13 AND trunk_id = $14 AND started_at >= $1
+            " FROM (SELECT ",
+            CdrListRow::COLS,
+            " FROM cdrs WHERE account_id = $13 AND trunk_id = $14 AND started_at >= $1
                       AND started_at <= $2 AND (started_at, id) < ($2, $3)
                     ORDER BY started_at DESC, id DESC LIMIT $4) AS scanned
              WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
@@ -228,11 +239,15 @@ pub async fn list(
             "SELECT ",
             CdrListRow::COLS,
             " FROM (SELECT * FROM (
-                 SELECT * FROM (SELECT * FROM cdrs WHERE call_id = $13 AND imported AND started_at >= $1
+                 SELECT * FROM (SELECT ",
+            CdrListRow::COLS,
+            " FROM cdrs WHERE call_id = $13 AND imported AND started_at >= $1
                                   AND started_at <= $2 AND (started_at, id) < ($2, $3)
                                 ORDER BY started_at DESC, id DESC LIMIT $4) AS imported_calls
                  UNION ALL
-                 SELECT * FROM (SELECT * FROM cdrs WHERE call_id = $13 AND NOT imported AND started_at >= $1
+                 SELECT * FROM (SELECT ",
+            CdrListRow::COLS,
+            " FROM cdrs WHERE call_id = $13 AND NOT imported AND started_at >= $1
                                   AND started_at <= $2 AND (started_at, id) < ($2, $3)
                                 ORDER BY started_at DESC, id DESC LIMIT $4) AS switched_calls) AS calls
                     ORDER BY started_at DESC, id DESC LIMIT $4) AS scanned
@@ -246,7 +261,9 @@ pub async fn list(
         Scan::Called(..) => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE account_id = $13 AND called /*pg COLLATE \"C\" */ >= $14
+            " FROM (SELECT ",
+            CdrListRow::COLS,
+            " FROM cdrs WHERE account_id = $13 AND called /*pg COLLATE \"C\" */ >= $14
                       AND called /*pg COLLATE \"C\" */ < $15 AND started_at >= $1 AND started_at <= $2
                       AND (started_at, id) < ($2, $3)
                     ORDER BY called /*pg COLLATE \"C\" */, started_at, id LIMIT $4) AS scanned
@@ -259,7 +276,9 @@ pub async fn list(
         Scan::Calling(..) => sql!(
             "SELECT ",
             CdrListRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE account_id = $13 AND calling /*pg COLLATE \"C\" */ >= $14
+            " FROM (SELECT ",
+            CdrListRow::COLS,
+            " FROM cdrs WHERE account_id = $13 AND calling /*pg COLLATE \"C\" */ >= $14
                       AND calling /*pg COLLATE \"C\" */ < $15 AND started_at >= $1 AND started_at <= $2
                       AND (started_at, id) < ($2, $3)
                     ORDER BY calling /*pg COLLATE \"C\" */, started_at, id LIMIT $4) AS scanned

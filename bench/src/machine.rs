@@ -131,8 +131,8 @@ should cost the same. The numbers are imported over `POST /admin/did-inventory/i
   says how much of that would have to be hidden.
 - **CDR import.** One client sends completed calls, so that parsing, pricing and writing a batch follow each other.
   Maintaining the CDR indexes costs as much as everything else, as the two procedures show. The bare rows go into a
-  table with the same indexes, by COPY or prepared inserts; the procedures handle one call after another, 1,000 per
-  transaction.
+  table with the same indexes, in the same order, by COPY or prepared inserts: an import that did nothing else would
+  come to that. The procedures handle one call after another, 1,000 per transaction.
 - **CDR pages.** A page is what `GET /v1/cdrs` returns. Beyond the bare statement, whose rows are discarded, the
   caller's token is looked up and 50 rows are serialized as JSON; a profile shows no hot spot.
 - **Summaries** read rollups that are updated with each CDR, so their cost does not depend on the number of CDRs. The

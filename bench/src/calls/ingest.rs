@@ -1,6 +1,6 @@
 //! Import of completed calls, 1,000 per request. Baselines: bare inserts of the same rows into a table with the same
-//! indexes, and a PL/pgSQL procedure that looks up the rate, debits the balance and stores the CDR, either all columns
-//! or only seven.
+//! indexes, sorted as the service sorts them, which is what the engine can do at best; and a PL/pgSQL procedure that
+//! looks up the rate, debits the balance and stores the CDR, either all columns or only seven.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -108,14 +108,14 @@ pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>>
             "CDR import, 1,000 per request, SQLite; baseline: bare inserts with the same indexes",
             sqlite.clone(),
             bare_sqlite,
-            at_least(0.25),
+            at_least(0.7),
         )
         .id("bare-sqlite"),
         Line::beside(
             "CDR import, SQLite; baseline: PostgreSQL procedure that rates, debits and stores the same CDR",
             sqlite.clone(),
             hand.clone(),
-            at_least(3.0),
+            at_least(2.0),
         )
         .id("procedure-sqlite"),
         Line::beside(
@@ -129,14 +129,14 @@ pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>>
             "CDR import, 1,000 per request, PostgreSQL; baseline: bare COPY with the same indexes",
             postgres.clone(),
             bare_postgres,
-            at_least(0.25),
+            at_least(0.7),
         )
         .id("bare-postgres"),
         Line::beside(
             "CDR import, PostgreSQL; baseline: the procedure that stores the same CDR",
             postgres.clone(),
             hand,
-            at_least(2.5),
+            at_least(1.75),
         )
         .id("procedure-postgres"),
         Line::beside("CDR import, PostgreSQL; baseline: the procedure with seven columns", postgres, hand_little, None)
@@ -258,7 +258,9 @@ fn rows(customers: &[Customer]) -> Outcome<Vec<Row>> {
         let (at, seconds) = (now.millis(), i64::from(n % 300 + 1));
         Ok(Row { id: Entropy.uuid(now), account, trunk, called, at, seconds })
     };
-    (0..BATCH).map(row).collect()
+    let mut rows: Vec<Row> = (0..BATCH).map(row).collect::<Outcome<_>>()?;
+    rows.sort_by_key(|row| (row.trunk, row.id));
+    Ok(rows)
 }
 
 fn copy_text(rows: &[Row]) -> Outcome<String> {

@@ -81,6 +81,11 @@ export function params<T extends Record<string, string>>(defaults: T): { [K in k
   return bound;
 }
 
+/** Whether filters differ from their defaults: only then there is something to reset. */
+export function isChanged(filters: Record<string, string>, defaults: Record<string, string>): boolean {
+  return Object.entries(defaults).some(([name, standard]) => filters[name] !== standard);
+}
+
 function linkOf(event: Event): HTMLAnchorElement | undefined {
   const link = (event.target as Element | null)?.closest?.('a');
   if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return undefined;

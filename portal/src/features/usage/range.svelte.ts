@@ -1,7 +1,7 @@
 // The range and the kind of points of a series screen, in the address, with a way back from each zoom.
 import { zone } from '$format';
 import { presetRange } from '$kit';
-import { params } from '$router';
+import { isChanged, params } from '$router';
 import type { Schema } from '$api';
 import { dayZone } from '../calls/zone';
 import type { Measure } from './series';
@@ -12,7 +12,8 @@ const MAX_HOUR_DAYS = 32;
 
 /** `groups` are those to choose from now; the first but one stands for any other. */
 export function seriesRange(defaults: { by: string; show: Measure }, groups: () => string[]) {
-  const query = params({ from: '', to: '', interval: '', by: defaults.by, show: defaults.show as string });
+  const standards = { from: '', to: '', interval: '', by: defaults.by, show: defaults.show as string };
+  const query = params(standards);
   let earlier = $state<{ from: string; to: string; interval: string }[]>([]);
 
   // Without a start in the address the last 30 days are shown, and the field says so.
@@ -40,6 +41,7 @@ export function seriesRange(defaults: { by: string; show: Measure }, groups: () 
     set chosenInterval(value: string) { query.interval = value; },
     get interval() { return interval; },
     get isHourRefused() { return query.interval === 'hour' && days > MAX_HOUR_DAYS; },
+    get isChanged() { return isChanged(query, standards); },
     get isZoomed() { return earlier.length > 0; },
     /** What is asked for; days are those of the reader's zone. */
     get query() {
@@ -47,7 +49,7 @@ export function seriesRange(defaults: { by: string; show: Measure }, groups: () 
     },
     get isUtc() { return interval === 'day' ? dayZone() === 'UTC' : zone.utc; },
     reset() {
-      Object.assign(query, { from: '', to: '', interval: '', by: defaults.by, show: defaults.show });
+      Object.assign(query, standards);
       earlier = [];
     },
     zoom(start: string, end: string) {

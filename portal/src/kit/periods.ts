@@ -1,5 +1,5 @@
 // Common periods, and what they mean now.
-export type Preset = 'all' | 'hour' | 'today' | 'day' | 'week' | 'month' | 'this-month' | 'last-month';
+export type Preset = 'all' | 'hour' | 'today' | 'day' | 'week' | 'month' | 'quarter' | 'this-month' | 'last-month';
 const HOUR = 3_600_000;
 const iso = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
@@ -16,6 +16,7 @@ export function presetRange(preset: Preset, utc: boolean, now = Date.now()): [fr
     case 'day': return [iso(now - 24 * HOUR), ''];
     case 'week': return [iso(start(0, today - 6)), ''];
     case 'month': return [iso(start(0, today - 29)), ''];
+    case 'quarter': return [iso(start(0, today - 89)), ''];
     case 'this-month': return [iso(start(0, 1)), ''];
     case 'last-month': return [iso(start(-1, 1)), iso(start(0, 1))];
   }

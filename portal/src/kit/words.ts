@@ -41,6 +41,7 @@ export const words = {
     day: 'Last 24 hours',
     week: 'Last 7 days',
     month: 'Last 30 days',
+    quarter: 'Last 90 days',
     'this-month': 'This month',
     'last-month': 'Last month',
   },

@@ -17,7 +17,7 @@ export const words = {
   demoFill: 'Fill with demo data',
   demoSkip: 'Start empty',
   demoRunning: 'Creating demo data',
-  demoDone: 'The demo data is ready',
+  demoDone: 'The demo data is ready. To see the portal as a customer, sign out and choose a demo user on the sign-in page.',
   demoFailed: 'The demo data could not be created',
   finish: 'Open the portal',
   already: 'This installation has an admin',

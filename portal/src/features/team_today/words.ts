@@ -38,7 +38,7 @@ export const words = {
   },
   margin: {
     title: 'Margin',
-    hint: 'UTC days, last 7',
+    hint: 'Last 7 UTC days',
     more: 'Show margin report',
     today: 'Margin today',
     charge: 'Charge today',

@@ -83,7 +83,7 @@ export const words = {
       capability: 'Used for',
       anyCapability: 'All uses',
       documents: 'Documents',
-      anyDocuments: 'With and without documents',
+      anyDocuments: 'Needed or not',
       api: 'Available at once',
       docs_required: 'Needs documents',
       prefix: 'First digits, such as 3120',

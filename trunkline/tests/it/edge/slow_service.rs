@@ -1,4 +1,4 @@
-//! The edge with a slow service, whose answers and timing the test decides.
+//! The edge with a service whose answers and timing the test decides.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +17,8 @@ const TOKEN: &str = "0199a000-0000-7000-8000-00000000000a";
 /// A service that answers only when the test allows it.
 #[derive(Clone)]
 struct Oracle {
+    /// The status of its answers about calls.
+    status: &'static str,
     /// Its decision for every request.
     decision: Arc<Value>,
     speaks: watch::Sender<bool>,
@@ -25,10 +27,11 @@ struct Oracle {
 }
 
 impl Oracle {
-    async fn start(net: &Net, decision: Value) -> Oracle {
+    async fn start(net: &Net, status: &'static str, decision: Value) -> Oracle {
         let listener = TcpListener::bind(net.service()).await.unwrap();
         let (speaks, _) = watch::channel(true);
-        let oracle = Oracle { decision: Arc::new(decision), speaks, questions: Arc::default(), events: Arc::default() };
+        let (questions, events) = (Arc::default(), Arc::default());
+        let oracle = Oracle { status, decision: Arc::new(decision), speaks, questions, events };
         let answering = oracle.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -43,16 +46,16 @@ impl Oracle {
         let mut stream = BufReader::new(stream);
         loop {
             let (path, body) = read(&mut stream).await?;
-            let answer = if path == "/switch/authorize" {
+            let (status, answer) = if path == "/switch/authorize" {
                 self.questions.lock().unwrap().push(body);
                 self.speaks.subscribe().wait_for(|speaks| *speaks).await.ok()?;
-                (*self.decision).clone()
+                (self.status, (*self.decision).clone())
             } else {
                 self.events.lock().unwrap().extend(body["events"].as_array()?.clone());
-                json!({"accepted": 1, "rejected": [], "extend": [], "hang_up": []})
+                ("200 OK", json!({"accepted": 1, "rejected": [], "extend": [], "hang_up": []}))
             };
             let text = answer.to_string();
-            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len());
+            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{text}", text.len());
             stream.write_all(answer.as_bytes()).await.ok()?;
         }
     }
@@ -96,8 +99,12 @@ struct Edge {
 
 impl Edge {
     async fn start(decision: impl FnOnce(&Net) -> Value) -> Edge {
+        Edge::of_service("200 OK", decision).await
+    }
+
+    async fn of_service(status: &'static str, decision: impl FnOnce(&Net) -> Value) -> Edge {
         let (net, folder) = (Net::of_this_process(), TempDir::new().unwrap());
-        let oracle = Oracle::start(&net, decision(&net)).await;
+        let oracle = Oracle::start(&net, status, decision(&net)).await;
         let kamailio = Kamailio::with(&net, folder.path(), "secret", &[("EDGE_DECISION_SECONDS", "2")]);
         assert!(comes_true(async || healthz(&net).await == Some(200)).await, "{:#?}", kamailio.complaints());
         Edge { net, folder, oracle, _kamailio: kamailio }
@@ -137,6 +144,16 @@ async fn a_late_decision_is_requested_again_and_released() {
     assert_eq!((&failed["call_token"], &failed["sip_code"]), (&json!(TOKEN), &json!(503)));
     let questions = edge.oracle.questions();
     assert!(questions.len() >= 2 && questions.iter().all(|question| *question == questions[0]), "{questions:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edge_with_a_wrong_secret_says_that_it_takes_no_calls() {
+    let edge = Edge::of_service("401 Unauthorized", |_| json!({"code": "auth.token_invalid"})).await;
+    let is_closed = comes_true(async || {
+        assert_eq!(edge.dial("caller", 0).over().await.code(), 503);
+        healthz(&edge.net).await == Some(503)
+    });
+    assert!(is_closed.await, "/healthz still says that the edge takes calls");
 }
 
 /// A decision about a call to a DID.

@@ -116,9 +116,21 @@ impl From<DemoUserRow> for DemoUser {
         let description = match (roles.has(Role::Admin), roles.is_team()) {
             (true, _) => format!("Admin of {company_name}"),
             (_, true) => format!("Support of {company_name}"),
-            _ => format!("Owner of {company_name}, {beta_status}"),
+            _ => format!("Owner of {company_name}, {}", stage(beta_status)),
         };
         DemoUser { email, description }
+    }
+}
+
+/// How far an account is, in words.
+fn stage(status: AccountStatus) -> &'static str {
+    match status {
+        AccountStatus::BetaSignup => "signing up",
+        AccountStatus::BetaCardPending => "card not checked yet",
+        AccountStatus::BetaWaitlist => "on the waitlist",
+        AccountStatus::BetaApproved => "approved, no top-up yet",
+        AccountStatus::BetaDeclined => "declined",
+        AccountStatus::Live => "live",
     }
 }
 

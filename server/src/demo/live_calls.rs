@@ -23,7 +23,8 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 const COMPANIES_INTERVAL: Duration = Duration::from_secs(30);
 /// A longer pause between ticks counts as this much.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-const EDGE: &str = "edge-demo";
+/// The id of the simulated switch.
+pub const EDGE: &str = "edge-demo";
 
 /// A simulated switch with its live calls.
 pub struct LiveCalls {

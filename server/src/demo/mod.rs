@@ -33,7 +33,7 @@ mod wholesale;
 
 pub use backoffice::demo_data::{MAX_DAYS, MIN_DAYS};
 pub use job::fill_running;
-pub use live_calls::{LiveCalls, TickSummary};
+pub use live_calls::{EDGE, LiveCalls, TickSummary};
 pub use platform::app::demo::PASSWORD;
 pub use simulation::Service;
 

@@ -4,8 +4,14 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-use crate::world::engines::both;
+use db::{Clock, params};
+use values::Time;
+
+use crate::world::engines::{TestDb, both};
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Whether a command succeeded, and what it printed.
 fn run(url: &str, folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (bool, String) {
@@ -29,10 +35,22 @@ fn demand_line(printed: &str, verdict: &str, what: &str, text: &str) {
     assert!(printed.lines().any(is_it), "no line {verdict} {what} with {text:?}:\n{printed}");
 }
 
+/// Makes it known that an edge called then.
+async fn report_edge(db: &TestDb, edge: &str, at: Time) {
+    let report = db.tx((edge.to_owned(), at), |conn, (edge, at)| {
+        Box::pin(
+            async move { conn.exec("INSERT INTO edges (edge_id, seen_at) VALUES ($1, $2)", params![edge, *at]).await },
+        )
+    });
+    report.await.unwrap();
+}
+
 both! {
     async fn a_healthy_installation_passes_and_a_broken_part_is_named(db) {
         let folder = tempfile::tempdir().unwrap();
         assert!(run(&db.url, folder.path(), &["migrate"], &[]).0);
+        let now = Clock::system().now();
+        report_edge(db, server::demo::EDGE, now.minus(HOUR)).await;
         let (is_good, printed) = run(&db.url, folder.path(), &["doctor"], &[]);
         assert!(is_good, "{printed}");
         demand_line(&printed, "warn", "settings", "this is a lab");
@@ -50,6 +68,9 @@ both! {
         assert!(!is_good);
         demand_line(&printed, "FAIL", "mail", "127.0.0.1:1");
         assert!(printed.contains("1 check failed"), "{printed}");
+
+        report_edge(db, "edge-1", now.minus(HOUR)).await;
+        demand_line(&run(&db.url, folder.path(), &["doctor"], &[]).1, "FAIL", "edges", "silent: edge-1");
     }
 }
 

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run portal journeys screenshots portal-speed release dist dist-check images package-test call test check bench build-times faults upgrade-test sbom openapi access-table settings manual clients rust nextest deps deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal
+.PHONY: help demo run portal journeys screenshots portal-speed release dist dist-check images package-test call test check bench build-times faults upgrade-test sbom openapi access-table settings schema manual clients rust nextest deps deps-postgres deps-smtp deps-imap deps-clamd deps-prometheus deps-invoices deps-archive deps-sip deps-readme deps-fuzz deps-openapi deps-clients deps-deploy deps-portal
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ access-table: rust ## regenerate docs/callers.md (who may call which endpoint)
 
 settings: rust ## regenerate docs/settings.md and trunkline.example.toml
 	@TRUNKLINE_WRITE_SETTINGS=1 cargo test --locked --quiet --test it the_settings_page > /dev/null
+
+schema: rust ## regenerate crates/db/src/sqlite/schema.sql (what a new SQLite database begins with)
+	@TRUNKLINE_WRITE_SCHEMA=1 cargo test --locked --quiet --test it a_new_sqlite_database > /dev/null
 
 manual: rust ## build docs/ into target/manual, a folder of pages with search (needs mdBook, which it installs)
 	mdbook=$$(tools/ensure-mdbook) && "$$mdbook" build

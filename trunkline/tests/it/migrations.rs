@@ -1,8 +1,11 @@
-//! `trunkline migrate --check` and `--plan`.
+//! `trunkline migrate --check` and `--plan`, and how a new SQLite database begins.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use db::{MIGRATIONS, params};
+use std::path::Path;
+
+use db::{Db, MIGRATIONS, params};
+use rusqlite::Connection;
 
 use crate::world::engines::{TestDb, both};
 use crate::world::process;
@@ -42,4 +45,49 @@ both! {
             assert!(!is_good && told.contains("newer than this binary"), "{told}");
         }
     }
+}
+
+/// The statements that make a SQLite database as this one is: tables, indexes, views, triggers and rows.
+fn statements_of(file: &Path) -> String {
+    let connection = Connection::open(file).unwrap();
+    let texts = |sql: &str| -> Vec<String> {
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let mut all = texts(
+        "SELECT sql || ';' FROM sqlite_schema
+         WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND tbl_name <> 'schema_migrations'
+         ORDER BY CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 WHEN 'view' THEN 2 ELSE 3 END, rowid",
+    );
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+                    AND name <> 'schema_migrations' ORDER BY rowid";
+    for table in texts(tables) {
+        let values = texts(&format!("SELECT 'quote(' || name || ')' FROM pragma_table_info('{table}')"));
+        let values = values.join(" || ', ' || ");
+        all.extend(texts(&format!(
+            "SELECT 'INSERT INTO {table} VALUES (' || {values} || ');' FROM {table} ORDER BY 1"
+        )));
+    }
+    all.join("\n") + "\n"
+}
+
+#[tokio::test]
+async fn a_new_sqlite_database_is_what_all_migrations_leave() {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, stepwise] = ["whole.db", "stepwise.db"].map(|name| folder.path().join(name));
+    let open = async |file: &Path| Db::open(&format!("sqlite://{}", file.display()).parse().unwrap()).await.unwrap();
+    let db = open(&stepwise).await;
+    db.migrate_to(MIGRATIONS.len() - 1).await.unwrap();
+    db.migrate().await.unwrap();
+    let expected = statements_of(&stepwise);
+
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/db/src/sqlite/schema.sql");
+    if std::env::var_os("TRUNKLINE_WRITE_SCHEMA").is_some() {
+        // The next build takes it in.
+        return std::fs::write(&kept, &expected).unwrap();
+    }
+    let stale = "crates/db/src/sqlite/schema.sql is stale: run `make schema` and commit the result";
+    assert!(std::fs::read_to_string(&kept).unwrap() == expected, "{stale}");
+    open(&whole).await.migrate().await.unwrap();
+    assert!(statements_of(&whole) == expected, "the schema of a new database differs");
 }

@@ -115,7 +115,8 @@ pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>>
             "CDR import, SQLite; baseline: PostgreSQL procedure that rates, debits and stores the same CDR",
             sqlite.clone(),
             hand.clone(),
-            at_least(2.0),
+            // Bare inserts come to 2.5 times the procedure, so those are the limit.
+            None,
         )
         .id("procedure-sqlite"),
         Line::beside(
@@ -136,7 +137,7 @@ pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>>
             "CDR import, PostgreSQL; baseline: the procedure that stores the same CDR",
             postgres.clone(),
             hand,
-            at_least(1.75),
+            at_least(2.5),
         )
         .id("procedure-postgres"),
         Line::beside("CDR import, PostgreSQL; baseline: the procedure with seven columns", postgres, hand_little, None)

@@ -9,8 +9,11 @@ const LEFTOVERS: &[&str] = &["TODO", "FIXME", "XXX", "todo!", "unimplemented!"];
 /// Beginnings of paths that exist on one machine only.
 const MACHINE_PATHS: &[&str] = &["/home/", "/root/", "/tmp/", "/Users/", "/work/"];
 
+/// Written by `make schema`.
+const GENERATED: &str = "crates/db/src/sqlite/schema.sql";
+
 fn long_files(files: &[File]) -> Vec<Finding> {
-    let code = files.iter().filter(|file| file.has_extension(&["rs", "ts", "sql"]));
+    let code = files.iter().filter(|file| file.has_extension(&["rs", "ts", "sql"]) && file.path != GENERATED);
     code.map(|file| (file, file.text.lines().count()))
         .filter(|(_, lines)| *lines > MOST_LINES)
         .map(|(file, lines)| file.finding(0, format!("has {lines} lines")))

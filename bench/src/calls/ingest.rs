@@ -115,8 +115,7 @@ pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>>
             "CDR import, SQLite; baseline: PostgreSQL procedure that rates, debits and stores the same CDR",
             sqlite.clone(),
             hand.clone(),
-            // Bare inserts come to 2.5 times the procedure, so those are the limit.
-            None,
+            at_least(3.0),
         )
         .id("procedure-sqlite"),
         Line::beside(

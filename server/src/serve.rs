@@ -63,21 +63,12 @@ pub struct Running {
 
 /// Starts the service. Listeners open first, so that a port in use is reported before anything else happens.
 pub async fn start(mut settings: Settings, portal: Option<Portal>) -> Result<Running, StartError> {
-    start_with(&mut settings, routes::table(), portal).await
-}
-
-/// Starts the service with other endpoints, for tests of the pipeline.
-pub async fn start_with(
-    settings: &mut Settings,
-    table: Vec<Endpoint>,
-    portal: Option<Portal>,
-) -> Result<Running, StartError> {
     let clock = Clock::new(settings.test_clock);
-    start_with_clock(settings, table, portal, clock).await
+    start_with(&mut settings, routes::table(), portal, clock).await
 }
 
-/// Starts the service with another clock, for the demo.
-pub async fn start_with_clock(
+/// Starts the service with other endpoints, for tests of the pipeline, and another clock, for tests and the demo.
+pub async fn start_with(
     settings: &mut Settings,
     table: Vec<Endpoint>,
     portal: Option<Portal>,
@@ -143,7 +134,7 @@ pub async fn start_with_clock(
 /// Starts the service that the demo simulates.
 pub fn start_simulated(mut settings: Settings, clock: Clock) -> demo::Pending<Result<demo::Service, StartError>> {
     Box::pin(async move {
-        let running = start_with_clock(&mut settings, routes::table(), None, clock).await?;
+        let running = start_with(&mut settings, routes::table(), None, clock).await?;
         let (app, runner) = (running.app.clone(), running.runner.clone());
         let (public, ops) = (running.public, running.ops);
         Ok(demo::Service { app, runner, public, ops, stop: Box::new(|| Box::pin(running.stop())) })

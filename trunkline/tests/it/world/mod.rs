@@ -35,11 +35,12 @@ mod tokens;
 pub mod vies;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use api::endpoint::Endpoint;
 use api::portal::Portal;
+use db::Clock;
 use platform::app::StartError;
 use platform::audit;
 use platform::config::Settings;
@@ -56,6 +57,9 @@ use engines::TestDb;
 
 /// How long a caller with certificates waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The time of day (UTC) at which the clock of every world starts.
+const MORNING_SECONDS: i64 = 10 * 3600;
 
 pub const ADMIN_EMAIL: &str = "admin@carrier.example";
 pub const PASSWORD: &str = "correct horse battery staple";
@@ -170,7 +174,8 @@ impl World {
         // Set here and not by its name, which is refused beside a real payment provider: in tests that is a stand-in.
         settings.test_clock |= !names.contains_key("TRUNKLINE_TEST_CLOCK");
         settings.database_url = Some(database_url.clone());
-        let node = serve::start_with(&mut settings, table, portal).await?;
+        let clock = if settings.test_clock { morning() } else { Clock::system() };
+        let node = serve::start_with(&mut settings, table, portal, clock).await?;
         let client = if settings.switch_tls.has_files() {
             platform::edge::http_client(&settings.switch_tls, PATIENCE).unwrap()
         } else {
@@ -314,4 +319,15 @@ impl World {
     pub async fn refresh(&self, refresh_token: &str) -> client::Answer {
         self.anyone().post("/auth/refresh", json!({"refresh_token": refresh_token})).await
     }
+}
+
+/// A test clock that starts at the next morning, so that no test depends on the time of day at which it runs.
+fn morning() -> Clock {
+    static AHEAD: OnceLock<Duration> = OnceLock::new();
+    let clock = Clock::movable();
+    clock.advance(*AHEAD.get_or_init(|| {
+        let ahead_seconds = (MORNING_SECONDS - clock.now().seconds()).rem_euclid(24 * 3600);
+        Duration::from_secs(ahead_seconds.unsigned_abs())
+    }));
+    clock
 }

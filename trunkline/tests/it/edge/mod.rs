@@ -28,6 +28,7 @@ mod messages;
 mod names;
 mod programs;
 mod proofs;
+mod settings;
 mod slow_service;
 mod spoofed;
 mod sync;

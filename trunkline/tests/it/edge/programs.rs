@@ -8,6 +8,13 @@ use std::process::{Child, Command, Stdio};
 use super::lab::Net;
 use super::messages::{self, Message, Talk};
 
+/// The program that starts the edge, with no settings.
+pub fn edge_program() -> Command {
+    let mut command = Command::new(repository().join("deploy/kamailio/run"));
+    command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    command
+}
+
 /// The folder of the repository.
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -52,9 +59,8 @@ impl Kamailio {
     pub fn with(net: &Net, folder: &Path, secret: &str, settings: &[(&str, &str)]) -> Kamailio {
         let log = folder.join("kamailio.log");
         let words = File::options().create(true).append(true).open(&log).unwrap();
-        let mut command = Command::new(repository().join("deploy/kamailio/run"));
-        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("EDGE_ID", "edge-1");
-        command.env("EDGE_SERVICE", format!("http://switch:{secret}@{}", net.service()));
+        let mut command = edge_program();
+        command.env("EDGE_ID", "edge-1").env("EDGE_SERVICE", format!("http://switch:{secret}@{}", net.service()));
         command.env("EDGE_LISTEN", format!("udp:{}", net.edge()));
         command.env("EDGE_CONTROL", format!("tcp:{}", net.control()));
         command.env("EDGE_DATA", folder.join("data")).env("EDGE_RUN", folder.join("run"));

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use data_encoding::BASE64;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncBufReadExt;
@@ -12,6 +13,7 @@ use tokio::sync::watch;
 use super::lab::{Net, comes_true, healthz};
 use super::programs::{Kamailio, Sipp};
 
+const SECRET: &str = "secret";
 const TOKEN: &str = "0199a000-0000-7000-8000-00000000000a";
 
 /// A service that answers only when the test allows it.
@@ -72,9 +74,10 @@ impl Oracle {
     }
 }
 
-/// A request's path and JSON.
+/// The path and JSON of a request that has the switch secret.
 async fn read(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
-    let (mut path, mut length) = (None, 0);
+    let basic = format!("Basic {}", BASE64.encode(format!("switch:{SECRET}").as_bytes()));
+    let (mut path, mut length, mut is_authorized) = (None, 0, false);
     loop {
         let mut line = String::new();
         stream.read_line(&mut line).await.ok().filter(|read| *read > 0)?;
@@ -82,12 +85,14 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
             None => break,
             Some(("POST", rest)) => path = rest.split(' ').next().map(str::to_owned),
             Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.trim().parse().ok()?,
+            Some((name, value)) if name.eq_ignore_ascii_case("authorization") => is_authorized = value.trim() == basic,
             Some(_) => {}
         }
     }
+    let path = path.filter(|_| is_authorized)?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
-    Some((path?, serde_json::from_slice(&body).ok()?))
+    Some((path, serde_json::from_slice(&body).ok()?))
 }
 
 struct Edge {
@@ -105,7 +110,10 @@ impl Edge {
     async fn of_service(status: &'static str, decision: impl FnOnce(&Net) -> Value) -> Edge {
         let (net, folder) = (Net::of_this_process(), TempDir::new().unwrap());
         let oracle = Oracle::start(&net, status, decision(&net)).await;
-        let kamailio = Kamailio::with(&net, folder.path(), "secret", &[("EDGE_DECISION_SECONDS", "2")]);
+        // The other form of what tests of calls use: the secret on its own, and a URL that ends with a slash.
+        let url = format!("http://{}/", net.service());
+        let settings = [("EDGE_SERVICE", &*url), ("TRUNKLINE_SWITCH_SECRET", SECRET), ("EDGE_DECISION_SECONDS", "2")];
+        let kamailio = Kamailio::with(&net, folder.path(), SECRET, &settings);
         assert!(comes_true(async || healthz(&net).await == Some(200)).await, "{:#?}", kamailio.complaints());
         Edge { net, folder, oracle, _kamailio: kamailio }
     }

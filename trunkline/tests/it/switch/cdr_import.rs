@@ -6,13 +6,13 @@ use db::params;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::world::ADMIN_EMAIL;
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, ndjson, send_cdrs};
 use crate::world::fixtures::rates::import_deck;
 use crate::world::fixtures::switch::{CALL_DECK, SOURCE_IP, Scene, merged};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 use crate::world::process;
+use crate::world::{ADMIN_EMAIL, World};
 
 /// Shuffles deterministically.
 fn shuffle<T>(things: &mut [T], seed: u64) {
@@ -159,8 +159,9 @@ both! {
     }
 
     async fn a_cdr_file_is_imported_and_verified_on_the_command_line(db) {
-        let scene = Scene::start(db, 10_000).await;
-        // The program has a clock of its own, which is not ahead.
+        // The program has the system's clock, and takes no CDR from the future.
+        let clock = [("TRUNKLINE_TEST_CLOCK", "off"), ("TRUNKLINE_RATE_LIMITS", "off")];
+        let scene = Scene::in_world(World::with(db, &clock).await, 10_000).await;
         let good = cdr_line(&scene, "a", scene.now(), 0, json!({}));
         let file = scene.world.data_folder().join("calls.jsonl");
         std::fs::write(&file, ndjson(&[good.clone(), json!({"call_id": "b"})])).unwrap();

@@ -10,7 +10,7 @@ use platform::crypto::passwords::{Cost, Passwords};
 use values::{AccountId, AccountRole, Role, Time, UserId};
 
 use super::PASSWORD;
-use super::engines::{TestDb, uuid};
+use super::engines::TestDb;
 
 /// A user who can sign in with [`PASSWORD`].
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub async fn insert(db: &TestDb, role: Role, count: usize) -> Vec<Person> {
 pub async fn live_account(conn: &mut Conn, email: &str, now: Time) -> Result<AccountId, DbError> {
     conn.set_now(now);
     let account = NewAccount {
-        id: AccountId::new(uuid()),
+        id: conn.new_id(),
         company_name: "Customer GmbH".parse().unwrap(),
         trading_name: None,
         country: "NL".parse().unwrap(),
@@ -79,7 +79,7 @@ pub async fn member_of(
 ) -> Result<UserId, DbError> {
     conn.set_now(now);
     let user = NewUser {
-        id: UserId::new(uuid()),
+        id: conn.new_id(),
         account_id,
         email: email.parse().unwrap(),
         name: "Cora Customer".into(),

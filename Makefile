@@ -136,11 +136,11 @@ deps-prometheus:
 # E-invoice validators and PDF readers.
 deps-invoices:
 	@tools/ensure-debian poppler-utils qpdf
-	@tools/ensure-facturx
+	@tools/ensure-venv target/facturx tools/facturx-requirements.txt
 
 # DuckDB, which reads the CDR archive.
 deps-archive:
-	@tools/ensure-duckdb
+	@tools/ensure-venv target/duckdb tools/duckdb-requirements.txt
 
 # Kamailio as the edge; SIPp as phones and upstreams; host names of a test.
 deps-sip:
@@ -152,7 +152,7 @@ deps-readme:
 
 # schemathesis, which tests the API against openapi.json.
 deps-fuzz:
-	@tools/ensure-schemathesis
+	@tools/ensure-venv target/schemathesis tools/schemathesis-requirements.txt
 
 # Linters and client generators for openapi.json, and Node and httpx for the samples of the reference.
 deps-openapi:
@@ -161,13 +161,13 @@ deps-openapi:
 # What the clients are built and tested with.
 deps-clients:
 	@tools/ensure-typescript-client
-	@tools/ensure-python-client
+	@tools/ensure-venv target/python-client clients/python/requirements.txt
 
 # What packages are built with, and what judges deploy/ and the scripts.
 deps-deploy:
 	@tools/ensure-debian caddy dpkg-dev haproxy shellcheck systemd
 	@tools/ensure-pgbouncer
-	@tools/ensure-deploy-tools
+	@tools/ensure-venv target/deploy-tools tools/deploy-requirements.txt
 
 # What the portal is built with, and the browser of its journeys.
 deps-portal:

@@ -34,5 +34,5 @@ fn validate(folder: &std::path::Path) -> String {
     let root = crate_folder().ancestors().nth(2).unwrap();
     let python = root.join("target/facturx/bin/python");
     let script = crate_folder().join("tests/validate.py");
-    run(Command::new(python).arg(script).arg(folder), "make test installs it (tools/ensure-facturx)")
+    run(Command::new(python).arg(script).arg(folder), "make test installs it (make deps-invoices)")
 }

@@ -389,7 +389,7 @@ both! {
             .arg(root.join("tests/archive/sums.py"))
             .arg(&copies)
             .output()
-            .expect("make test installs DuckDB (tools/ensure-duckdb)");
+            .expect("make test installs DuckDB (make deps-archive)");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let lines: Vec<Value> =
             output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();

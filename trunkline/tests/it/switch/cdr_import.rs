@@ -160,7 +160,7 @@ both! {
 
     async fn a_cdr_file_is_imported_and_verified_on_the_command_line(db) {
         // The program has the system's clock, and takes no CDR from the future.
-        let clock = [("TRUNKLINE_TEST_CLOCK", "off"), ("TRUNKLINE_RATE_LIMITS", "off")];
+        let clock = [("TRUNKLINE_TEST_CLOCK", "on"), ("TRUNKLINE_RATE_LIMITS", "off")];
         let scene = Scene::in_world(World::with(db, &clock).await, 10_000).await;
         let good = cdr_line(&scene, "a", scene.now(), 0, json!({}));
         let file = scene.world.data_folder().join("calls.jsonl");

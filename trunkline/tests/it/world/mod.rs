@@ -171,10 +171,12 @@ impl World {
         let mut settings = Settings::from_names(names.clone(), BTreeMap::new()).unwrap();
         settings.data_dir = folder.path().to_owned();
         settings.password_cost = Cost::Minimal;
-        // Set here and not by its name, which is refused beside a real payment provider: in tests that is a stand-in.
-        settings.test_clock |= !names.contains_key("TRUNKLINE_TEST_CLOCK");
+        // A test that sets it has the system's time, as other programs do. Otherwise it is set here and not by its name,
+        // which is refused beside a real payment provider: in tests that is a stand-in.
+        let clock =
+            if names.contains_key("TRUNKLINE_TEST_CLOCK") { Clock::new(settings.test_clock) } else { morning() };
+        settings.test_clock = clock.is_movable();
         settings.database_url = Some(database_url.clone());
-        let clock = if settings.test_clock { morning() } else { Clock::system() };
         let node = serve::start_with(&mut settings, table, portal, clock).await?;
         let client = if settings.switch_tls.has_files() {
             platform::edge::http_client(&settings.switch_tls, PATIENCE).unwrap()

@@ -1,1 +1,1 @@
-export { current, isChanged, match, navigate, params, start, useRoutes, type Match, type Route, type Who } from './router.svelte';
+export { current, isChanged, match, navigate, params, resetOf, start, useRoutes, type Match, type Route, type Who } from './router.svelte';

@@ -81,9 +81,14 @@ export function params<T extends Record<string, string>>(defaults: T): { [K in k
   return bound;
 }
 
-/** Whether filters differ from their defaults: only then there is something to reset. */
+/** Whether filters differ from their defaults. */
 export function isChanged(filters: Record<string, string>, defaults: Record<string, string>): boolean {
   return Object.entries(defaults).some(([name, standard]) => filters[name] !== standard);
+}
+
+/** Sets filters to their defaults; undefined while they are, for there is nothing to reset. */
+export function resetOf(filters: Record<string, string>, defaults: Record<string, string>): (() => void) | undefined {
+  return isChanged(filters, defaults) ? () => void Object.assign(filters, defaults) : undefined;
 }
 
 function linkOf(event: Event): HTMLAnchorElement | undefined {

@@ -3,7 +3,8 @@ import type { Schema } from '../api/types';
 import { dates, minorDigits, numbers } from './formatters';
 import { zone } from './zone.svelte';
 
-export { minorDigits, numbers, ownZone } from './formatters';
+export { about, exact, nanos, padded, places, sum } from './exact';
+export { numbers, ownZone } from './formatters';
 export { zone } from './zone.svelte';
 export type MoneyLike = Schema<'Money'> | Schema<'ExactMoney'>;
 /** RFC 3339 text, Unix seconds or Unix milliseconds: the API has all three. */

@@ -1,6 +1,6 @@
 // The price of a call, step by step: the same arithmetic as the service, so that each step can be checked.
 import type { Schema } from '$api';
-import { exact, nanos } from './exact';
+import { exact, nanos } from '$format';
 
 export interface Terms {
   rate_per_minute: Schema<'ExactMoney'>;

@@ -1,6 +1,6 @@
 // Sums over a filtered set of calls.
 import type { Schema } from '$api';
-import { sum } from './exact';
+import { sum } from '$format';
 
 type ExactMoney = Schema<'ExactMoney'>;
 export interface Totals {

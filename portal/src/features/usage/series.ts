@@ -1,6 +1,6 @@
 // Series of usage and traffic: sums, the time axis without gaps, and what a chart shows of many series.
 import type { Schema } from '$api';
-import { about, sum } from '../calls/exact';
+import { about, sum } from '$format';
 
 export type Point = Schema<'UsagePoint'> & { cost?: Schema<'ExactMoney'>; margin?: Schema<'ExactMoney'> };
 export interface Series {

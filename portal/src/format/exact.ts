@@ -1,6 +1,6 @@
 // Arithmetic with exact amounts: in nanos (10⁻⁹ of the currency), the precision of the service.
-import type { Schema } from '$api';
-import { minorDigits } from '$format';
+import type { Schema } from '../api/types';
+import { minorDigits } from './formatters';
 
 type ExactMoney = Schema<'ExactMoney'>;
 
@@ -31,10 +31,6 @@ export function exact(value: bigint, currency: string): ExactMoney {
 export function sum(amounts: ExactMoney[]): ExactMoney {
   const total = amounts.reduce((all, one) => all + nanos(one.amount), 0n);
   return exact(total, amounts[0]?.currency ?? 'EUR');
-}
-
-export function minus(from: ExactMoney, less: ExactMoney): ExactMoney {
-  return exact(nanos(from.amount) - nanos(less.amount), from.currency);
 }
 
 /** A plain number for charts and percentages; never shown as an amount. */

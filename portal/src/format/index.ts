@@ -21,16 +21,18 @@ export function decimal(m: MoneyLike, exact = false): string {
   return sign + (digits ? `${text.slice(0, -digits)}.${text.slice(-digits)}` : text);
 }
 
-export function money(m: MoneyLike | null | undefined, { exact = false, sign = false }: { exact?: boolean; sign?: boolean } = {}): string {
+/** In cents unless it is `exact`; `short` is in cents too, but less than a cent has its first digit: `€0.004`. */
+export function money(m: MoneyLike | null | undefined, { exact = false, short = false, sign = false } = {}): string {
   if (!m) return NONE;
-  const text = decimal(m, exact);
-  const places = text.split('.')[1]?.length ?? 0;
+  const text = decimal(m, exact || short);
+  const places = short ? 2 : (text.split('.')[1]?.length ?? 0);
   const format = numbers({
     style: 'currency',
     currency: m.currency,
     currencyDisplay: 'narrowSymbol',
     minimumFractionDigits: Math.max(2, places),
     maximumFractionDigits: Math.max(2, places),
+    ...(short && { maximumSignificantDigits: 1, roundingPriority: 'morePrecision' }),
     signDisplay: sign ? 'exceptZero' : 'auto',
   });
   return format.format(text as Intl.StringNumericLiteral);

@@ -16,6 +16,7 @@ export { default as Day } from './Day.svelte';
 export { default as Dialog } from './Dialog.svelte';
 export { default as Drawer } from './Drawer.svelte';
 export { default as Empty } from './Empty.svelte';
+export { default as ExactMoney } from './ExactMoney.svelte';
 export { default as Fact } from './Fact.svelte';
 export { default as Facts } from './Facts.svelte';
 export { default as Field } from './Field.svelte';

@@ -41,8 +41,9 @@ export function places(amounts: (ExactMoney | null | undefined)[]): number {
   return Math.max(2, ...amounts.map((money) => money?.amount.split('.')[1]?.length ?? 0));
 }
 
-/** The same amount with as many decimal places, so that a column of amounts is aligned. */
+/** The same amount with as many decimal places, so that a column of amounts is aligned. Nothing has no more than its cents. */
 export function padded(money: ExactMoney, length: number): ExactMoney {
+  if (nanos(money.amount) === 0n) return money;
   const [whole = '0', fraction = ''] = money.amount.split('.');
   return { ...money, amount: `${whole}.${fraction.padEnd(length, '0')}` };
 }

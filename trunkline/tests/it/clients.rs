@@ -202,8 +202,9 @@ fn install_python(folder: &Path) {
     let source = root().join("clients/python");
     output(python(folder).args(["-m", "build", "--wheel", "--no-isolation", "--outdir"]).arg(folder).arg(&source));
     let wheel = "trunkline_client-0.2.0-py3-none-any.whl";
-    let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"];
-    output(python(folder).args(options).args(["--target", "site", wheel]));
+    let mut pip = Command::new(root().join("target/pip/bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", "--no-compile"]);
+    output(pip.args(["--target", "site", wheel]).current_dir(folder));
     output(python(folder).args(["-m", "pytest", "--quiet"]).arg(&source));
 }
 

@@ -11,6 +11,7 @@ pub mod durable;
 pub mod edge;
 pub mod event_feed;
 pub mod grouping;
+pub mod http_error;
 pub mod jobs;
 pub mod ledger;
 pub mod limits;

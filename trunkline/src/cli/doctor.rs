@@ -14,6 +14,7 @@ use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::disk;
 use platform::edge::http_client;
+use platform::http_error;
 use platform::jobs;
 use platform::outside::payments::Provider;
 use server::demo;
@@ -151,7 +152,7 @@ async fn service(settings: &Settings) -> Finding {
         Ok(response) if response.status().is_success() => Good(format!("ready at {url}")),
         Ok(response) => Bad(format!("{url} responds {}", response.status())),
         Err(error) if error.is_connect() => Doubtful(format!("does not run at {url}")),
-        Err(error) => Bad(format!("{url}: {}", error.without_url())),
+        Err(error) => Bad(format!("{url}: {}", http_error::reason(error))),
     }
 }
 

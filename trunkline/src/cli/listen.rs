@@ -15,6 +15,7 @@ use super::print_line;
 use db::{Clock, Entropy};
 use platform::app::StartError;
 use platform::crypto::keys::mac_with;
+use platform::http_error;
 
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,7 +58,7 @@ pub async fn listen(source: EventSource, forward_to: &str, secret: Option<&str>)
         let started = Instant::now();
         let outcome = match forward(&client, &target, &secret, &event).await {
             Ok(status) => format!("{} in {} ms", status.as_u16(), started.elapsed().as_millis()),
-            Err(error) => format!("failed: {}", error.without_url()),
+            Err(error) => format!("failed: {}", http_error::reason(error)),
         };
         print_line(&format!("{} {} -> {outcome}", event.kind, event.id));
     }
@@ -144,7 +145,10 @@ impl EventReader {
         let response = match request.send().await {
             Ok(response) => response,
             // At the start it is more likely a wrong address than a restart.
-            Err(error) if self.last.is_none() => return Err(error.into()),
+            Err(error) if self.last.is_none() => {
+                let service = http_error::server("the service", self.url.as_str());
+                return Err(format!("{service} cannot be reached: {}", http_error::reason(error)).into());
+            }
             Err(_) => return Ok(()),
         };
         match response.status() {

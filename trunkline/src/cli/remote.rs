@@ -14,6 +14,7 @@ use super::import::{CdrBatches, CdrTotals, IMPORT_POLL, RatesImport, print_impor
 use db::Entropy;
 use platform::app::StartError;
 use platform::config::RemoteSettings;
+use platform::http_error;
 
 /// How often a request is sent before the command gives up.
 const MAX_TRIES: u32 = 6;
@@ -50,7 +51,7 @@ impl Remote {
             let response = request
                 .send()
                 .await
-                .map_err(|error| format!("{} cannot be reached: {}", self.url, error.without_url()))?;
+                .map_err(|error| format!("{} cannot be reached: {}", self.url, http_error::reason(error)))?;
             let (status, wait) = (response.status(), wait_of(&response));
             let is_busy = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
             let body: Value = response.json().await.unwrap_or(Value::Null);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::config::SwitchTls;
+use crate::http_error;
 
 use super::client::http_client;
 use super::config::Config;
@@ -96,7 +97,7 @@ impl Edge {
 
     async fn fetch_config(&self) -> Result<Config, EdgeError> {
         let request = self.http.get(format!("{}/switch/config", self.service)).bearer_auth(&self.secret);
-        let body = read(request, "the service").await?;
+        let body = read(request, &http_error::server("the service", &self.service)).await?;
         serde_json::from_slice(&body)
             .map_err(|error| EdgeError(format!("the service's configuration is invalid: {error}")))
     }
@@ -119,7 +120,7 @@ impl Edge {
     async fn call_rpc(&self, control: &str, method: &str) -> Result<(), EdgeError> {
         let call = json!({"jsonrpc": "2.0", "method": method, "id": 1});
         let request = self.http.post(format!("{}/RPC", control.trim_end_matches('/'))).json(&call);
-        let body = read(request, "the switch").await?;
+        let body = read(request, &http_error::server("the switch", control)).await?;
         let response: Value = serde_json::from_slice(&body)
             .map_err(|error| EdgeError(format!("the switch's response is invalid: {error}")))?;
         match response.get("error") {
@@ -130,7 +131,7 @@ impl Edge {
 }
 
 async fn read(request: reqwest::RequestBuilder, who: &str) -> Result<Vec<u8>, EdgeError> {
-    let unreachable = |error: reqwest::Error| EdgeError(format!("{who} cannot be reached: {}", error.without_url()));
+    let unreachable = |error| EdgeError(format!("{who} cannot be reached: {}", http_error::reason(error)));
     let mut response = request.send().await.map_err(unreachable)?;
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(unreachable)? {

@@ -16,6 +16,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 
+use crate::http_error;
 use db::assert_no_connection_held;
 use values::{WebUrl, is_public_ip};
 
@@ -75,16 +76,8 @@ impl std::error::Error for FetchError {}
 
 impl From<reqwest::Error> for FetchError {
     fn from(error: reqwest::Error) -> Self {
-        // The URL may contain a key in its query.
-        let error = error.without_url();
         let what = if error.is_timeout() { "did not respond in time" } else { "cannot be reached" };
-        let mut reason = format!("the server {what}: {error}");
-        let mut cause = std::error::Error::source(&error);
-        while let Some(inner) = cause {
-            reason.push_str(&format!(": {inner}"));
-            cause = inner.source();
-        }
-        FetchError(reason)
+        FetchError(format!("the server {what}: {}", http_error::reason(error)))
     }
 }
 

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::http_error;
 use db::assert_no_connection_held;
 use values::Date;
 
@@ -39,7 +40,10 @@ impl std::error::Error for FeedError {}
 impl Feed {
     pub async fn fetch(&self) -> Result<Vec<Sheet>, FeedError> {
         assert_no_connection_held();
-        let failed = |error: reqwest::Error| FeedError(format!("the exchange rates cannot be downloaded: {error}"));
+        let failed = |error: reqwest::Error| {
+            let from = http_error::server("the exchange rates", &self.url);
+            FeedError(format!("{from} cannot be downloaded: {}", http_error::reason(error)))
+        };
         let request = self.http.get(&self.url).timeout(TIMEOUT).send();
         let mut response = request.await.and_then(reqwest::Response::error_for_status).map_err(failed)?;
         let mut bytes = Vec::new();

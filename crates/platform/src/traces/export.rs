@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Span, Traces, otlp};
+use crate::http_error;
 
 /// Maximum number of spans in a request.
 const MAX_BATCH: usize = 512;
@@ -49,12 +50,11 @@ impl Collector {
         Collector { http, url, headers, service: settings.service.clone() }
     }
 
-    async fn send(&self, spans: &[Span]) -> Result<(), reqwest::Error> {
+    async fn send(&self, spans: &[Span]) -> Result<(), String> {
         let body = otlp::body(&self.service, spans).to_string();
         let request = self.http.post(&self.url).headers(self.headers.clone()).timeout(TIMEOUT).body(body);
-        // The URL may contain a password.
         let response = request.send().await.and_then(reqwest::Response::error_for_status);
-        response.map(drop).map_err(reqwest::Error::without_url)
+        response.map(drop).map_err(http_error::reason)
     }
 }
 

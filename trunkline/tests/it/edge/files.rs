@@ -54,7 +54,9 @@ on_sqlite! {
         let said = process::run(db, lab.folder.path(), &[("TRUNKLINE_SWITCH_SECRET", wrong)], &arguments);
         assert!(!said.status.success() && String::from_utf8_lossy(&said.stderr).contains("responded 401"), "{said:?}");
         lab.service.kill();
-        assert!(edge.sync(&control).await.is_err());
+        let said = edge.sync(&control).await.unwrap_err().to_string();
+        let address = format!("the service at {} cannot be reached: ", lab.net.service());
+        assert!(said.starts_with(&address) && said.contains("Connection refused"), "{said}");
         assert_eq!(read(lab.folder.path(), DISPATCHER), before);
         lab.end().await;
     }

@@ -14,6 +14,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{Activation, DidSupplierError};
+use crate::http_error;
 use values::E164;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -88,7 +89,9 @@ impl HttpDidSupplier {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<(StatusCode, Vec<u8>), DidSupplierError> {
-        let failed = |error: reqwest::Error| DidSupplierError(error.without_url().to_string());
+        let failed = |error: reqwest::Error| {
+            DidSupplierError(format!("the DID supplier cannot be reached: {}", http_error::reason(error)))
+        };
         let mut response = request.bearer_auth(&self.settings.token).timeout(TIMEOUT).send().await.map_err(failed)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {

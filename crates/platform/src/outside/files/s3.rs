@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::incoming::ReceivedBody;
 use super::{Content, FilesError};
+use crate::http_error;
 use db::Clock;
 use values::Time;
 
@@ -88,14 +89,7 @@ impl BucketError {
     }
 
     fn unreachable(error: reqwest::Error) -> BucketError {
-        let error = error.without_url();
-        let mut reason = format!("S3 cannot be reached: {error}");
-        let mut cause = error::Error::source(&error);
-        while let Some(inner) = cause {
-            reason.push_str(&format!(": {inner}"));
-            cause = inner.source();
-        }
-        BucketError::temporary(reason)
+        BucketError::temporary(format!("S3 cannot be reached: {}", http_error::reason(error)))
     }
 
     fn from_response(method: &str, status: StatusCode, body: &str) -> BucketError {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Proof, Verdict};
+use crate::http_error;
 use values::VatId;
 
 const MAX_RESPONSE_BYTES: usize = 64 * 1024;
@@ -43,24 +44,25 @@ impl Rest {
     pub async fn check(&self, id: &VatId) -> Verdict {
         match self.send(id).await {
             Ok(response) => verdict(response),
-            Err(error) => Verdict::Unknown(error.to_string()),
+            Err(error) => Verdict::Unknown(error),
         }
     }
 
-    async fn send(&self, id: &VatId) -> Result<CheckResponse, Box<dyn std::error::Error + Send + Sync>> {
+    async fn send(&self, id: &VatId) -> Result<CheckResponse, String> {
+        let unreachable = |error| format!("VIES cannot be reached: {}", http_error::reason(error));
         let url = format!("{}/check-vat-number", self.url);
         let request = self.http.post(url).timeout(self.timeout).json(&request_body(id, self.requester.as_ref()));
         // Errors come with any status, so only the body counts.
-        let mut response = request.send().await?;
+        let mut response = request.send().await.map_err(unreachable)?;
         let status = response.status();
         let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await? {
+        while let Some(piece) = response.chunk().await.map_err(unreachable)? {
             body.extend_from_slice(&piece);
             if body.len() > MAX_RESPONSE_BYTES {
                 return Err("VIES's response is too large".into());
             }
         }
-        serde_json::from_slice(&body).map_err(|error| format!("VIES responded {status}: {error}").into())
+        serde_json::from_slice(&body).map_err(|error| format!("VIES responded {status}: {error}"))
     }
 }
 

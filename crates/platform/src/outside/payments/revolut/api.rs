@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::super::{ProviderError, Refund, RefundState};
+use crate::http_error;
 use db::Clock;
 use values::Time;
 
@@ -101,7 +102,7 @@ impl Api {
             return Err(ProviderError("Revolut's rate limit is not over yet".into()));
         }
         let request = request.bearer_auth(&self.key).header("Revolut-Api-Version", VERSION).timeout(TIMEOUT);
-        let mut response = request.send().await.map_err(|error| ProviderError(error.without_url().to_string()))?;
+        let mut response = request.send().await.map_err(unreachable)?;
         let status = response.status();
         if status == StatusCode::TOO_MANY_REQUESTS {
             let retry_after =
@@ -111,9 +112,7 @@ impl Api {
             return Err(ProviderError(format!("Revolut's rate limit is reached, pausing for {seconds} seconds")));
         }
         let mut body = Vec::new();
-        while let Some(chunk) =
-            response.chunk().await.map_err(|error| ProviderError(error.without_url().to_string()))?
-        {
+        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
             if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
                 return Err(ProviderError("Revolut's response is too large".into()));
             }
@@ -121,6 +120,10 @@ impl Api {
         }
         Ok((status, body))
     }
+}
+
+fn unreachable(error: reqwest::Error) -> ProviderError {
+    ProviderError(format!("Revolut cannot be reached: {}", http_error::reason(error)))
 }
 
 fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, ProviderError> {

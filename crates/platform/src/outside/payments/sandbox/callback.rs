@@ -11,6 +11,7 @@ use super::super::webhook::{self, signed_message};
 use super::super::{DisputeState, InvalidWebhook, OrderState, WebhookEvent};
 use super::Sandbox;
 use crate::crypto::keys::{Keys, Purpose};
+use crate::http_error;
 use crate::jobs::{Class, JobError, Kind};
 use db::assert_no_connection_held;
 use values::Time;
@@ -106,7 +107,11 @@ pub(super) async fn send(sandbox: &Sandbox, body: String) -> Result<(), JobError
     for (name, value) in sign(&sandbox.keys, body.as_bytes(), sandbox.clock.now()) {
         request = request.header(name, value);
     }
-    let response = request.body(body).send().await.map_err(|error| JobError::Failed(error.to_string()))?;
+    let response = request
+        .body(body)
+        .send()
+        .await
+        .map_err(|error| JobError::Failed(format!("the webhook cannot be sent: {}", http_error::reason(error))))?;
     match response.status() {
         status if status.is_success() => Ok(()),
         status => Err(JobError::Failed(format!("the webhook responded {status}"))),

@@ -3,6 +3,8 @@
 //! Calls come only from the networks of demo companies, which are reserved for documentation. On a database without
 //! them it does nothing.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use reqwest::RequestBuilder;
@@ -14,6 +16,7 @@ use super::traffic::{Outcome, pick_destination};
 use platform::app::StartError;
 use platform::config::SwitchTls;
 use platform::edge;
+use platform::http_error;
 use values::Time;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,13 +56,32 @@ struct Call {
 }
 
 /// What happened in a tick.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Default, PartialEq, Eq, Debug)]
 pub struct TickSummary {
     pub started: usize,
-    pub denied: usize,
+    /// Denied calls by reason.
+    pub denied: BTreeMap<String, usize>,
     pub ended: usize,
     /// Live calls at the end of the tick.
     pub live: usize,
+}
+
+impl TickSummary {
+    /// Whether a call started, was denied or ended.
+    pub fn is_empty(&self) -> bool {
+        self.started == 0 && self.denied.is_empty() && self.ended == 0
+    }
+}
+
+impl fmt::Display for TickSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} started, {} denied", self.started, self.denied.values().sum::<usize>())?;
+        if !self.denied.is_empty() {
+            let reasons: Vec<String> = self.denied.iter().map(|(reason, calls)| format!("{reason} {calls}")).collect();
+            write!(f, " ({})", reasons.join(", "))?;
+        }
+        write!(f, ", {} ended, {} live", self.ended, self.live)
+    }
 }
 
 impl LiveCalls {
@@ -96,8 +118,8 @@ impl LiveCalls {
         for _ in 0..self.rng.around(self.calls_per_minute * pause.as_secs_f64() / 60.0) {
             let Some(company) = self.rng.pick(&self.companies).copied() else { break };
             match self.start_call(company, now).await? {
-                true => summary.started += 1,
-                false => summary.denied += 1,
+                None => summary.started += 1,
+                Some(reason) => *summary.denied.entry(reason).or_default() += 1,
             }
         }
         summary.ended = self.send_events(now).await?;
@@ -115,8 +137,8 @@ impl LiveCalls {
         Ok(COMPANIES.iter().filter(|company| company.makes_calls()).filter(known).collect())
     }
 
-    /// Asks to authorize a call; false if it is denied.
-    async fn start_call(&mut self, company: &'static Company, now: Time) -> Result<bool, StartError> {
+    /// Asks to authorize a call, and returns why it is denied.
+    async fn start_call(&mut self, company: &'static Company, now: Time) -> Result<Option<String>, StartError> {
         let call_id = self.rng.uuid().to_string();
         let called = pick_destination(company, &mut self.rng).number(&mut self.rng);
         let source = company.network.split('/').next().unwrap_or_default();
@@ -125,7 +147,9 @@ impl LiveCalls {
             "called": called,
         });
         let answer = self.send(self.http.post(format!("{}/switch/authorize", self.service)).json(&request)).await?;
-        let Some(token) = answer["call_token"].as_str() else { return Ok(false) };
+        let Some(token) = answer["call_token"].as_str() else {
+            return Ok(Some(answer["reason"].as_str().unwrap_or("no reason").to_owned()));
+        };
         let answer_at = now.plus(Duration::from_millis(self.rng.between(1500, 12_000).unsigned_abs()));
         let outcome = Outcome::random(company, &mut self.rng);
         let ends_at = answer_at.plus(Duration::from_secs(outcome.answered_seconds.unsigned_abs()));
@@ -139,7 +163,7 @@ impl LiveCalls {
             is_answered: false,
             reported_at: now,
         });
-        Ok(true)
+        Ok(None)
     }
 
     /// Sends the events of all calls, and returns how many calls ended.
@@ -167,8 +191,8 @@ impl LiveCalls {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Value, StartError> {
-        let response = request.bearer_auth(&self.secret).send().await?.error_for_status()?;
-        Ok(response.json().await?)
+        let response = request.bearer_auth(&self.secret).send().await.and_then(reqwest::Response::error_for_status);
+        Ok(response.map_err(http_error::reason)?.json().await.map_err(http_error::reason)?)
     }
 }
 

@@ -7,7 +7,8 @@ use super::{print_line, stop_signal};
 use db::Clock;
 use platform::app::StartError;
 use platform::config::Settings;
-use server::demo::{self, DemoData, LiveCalls, Options, TickSummary};
+use platform::http_error;
+use server::demo::{self, DemoData, LiveCalls, Options};
 use server::serve;
 
 const TICK: Duration = Duration::from_secs(1);
@@ -58,14 +59,14 @@ async fn place_calls(settings: Settings, calls_per_minute: u32, seed: u64) -> Re
             _ = interval.tick() => {}
         }
         match live.tick(clock.now()).await {
-            Ok(summary) if summary.started + summary.denied + summary.ended > 0 => {
-                let TickSummary { started, denied, ended, live } = summary;
-                print_line(&format!("{started} started, {denied} denied, {ended} ended, {live} live"));
+            Ok(summary) => {
+                if !summary.is_empty() {
+                    print_line(&summary.to_string());
+                }
                 is_unreachable = false;
             }
-            Ok(_) => is_unreachable = false,
             Err(error) if !is_unreachable => {
-                print_line(&format!("The service is not reachable ({error}), retrying."));
+                print_line(&format!("{} failed: {error}. Retrying.", http_error::server("The service", &service)));
                 is_unreachable = true;
             }
             Err(_) => {}

@@ -422,6 +422,10 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Rejects a pending credit request, or takes one's own back. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("credit_request.reject")
             .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
+        get("/admin/customers/{id}/balance", balance::show_customer, "getCustomerBalance", "Get balance of a customer")
+            .about("Returns a customer's balance as the customer sees it: what of it is held and available, and how long \
+                    it lasts. Open to the team (admin or support).")
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         get("/admin/customers/{id}/ledger", balance::list_customer_ledger,
             "listLedgerEntriesOfCustomer", "List ledger entries of a customer")
             .about("Lists every movement of a customer's balance as the customer sees it, newest first. Open to the team \

@@ -223,6 +223,9 @@ both! {
         let weeks = 15 * 7 * 24 - 1;
         assert_eq!(balance["runway"]["empty_at"], json!(rfc3339(hour + weeks * 3_600_000)));
         assert_eq!(balance["runway"]["days"], json!(105.0));
+        let team = scene.world.minted(Role::Support).await;
+        let seen = team.get(&format!("/admin/customers/{}/balance", scene.customer.account_id)).await.ok();
+        assert_eq!(seen, balance, "the team sees what the customer sees");
         scene.end().await;
     }
 

@@ -3,6 +3,7 @@
 //! - `GET /account/balance`, `GET /account/ledger`: the customer's book in `platform::ledger` · `runway`: how long the
 //!   balance lasts
 //! - `GET /account/balance/history` (`history`): the balance at the end of each day
+//! - `GET /admin/customers/{id}/balance`, `GET /admin/customers/{id}/ledger`: the same for the team
 //! - `/admin/customers/{id}/balance-limits`: the minimum (credit line below zero) and the warning threshold
 
 pub mod credits;
@@ -40,18 +41,27 @@ pub fn check_amount(given: &Given<'_>, name: &str, rule: impl FnOnce(Money) -> R
 
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<Balance>, Problem> {
     let account = ctx.principal()?.account_id;
-    let balance = ledger::balance(&mut ctx, account, CURRENCY).await?;
+    Ok(Json(balance_of(&mut ctx, account).await?))
+}
+
+/// The same for the team, of any customer.
+pub async fn show_customer(mut ctx: ReadCtx, Path(customer): Path<AccountId>) -> Result<Json<Balance>, Problem> {
+    onboarding::require_customer(&mut ctx, customer).await?;
+    Ok(Json(balance_of(&mut ctx, customer).await?))
+}
+
+async fn balance_of(ctx: &mut ReadCtx, account: AccountId) -> Result<Balance, Problem> {
+    let balance = ledger::balance(ctx, account, CURRENCY).await?;
     let available = balance.available();
-    let runway = runway::of(&mut ctx, account, available).await?;
-    Ok(Json(Balance {
+    Ok(Balance {
         current: balance.current.into(),
         minimum: balance.minimum,
-        soft_warn_threshold: soft_warn_threshold(&mut ctx, account).await?,
+        soft_warn_threshold: soft_warn_threshold(ctx, account).await?,
         last_debit_at: balance.last_debit_at.map(Rfc3339),
         held: balance.held.into(),
         available: available.into(),
-        runway,
-    }))
+        runway: runway::of(ctx, account, available).await?,
+    })
 }
 
 async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<Money, Problem> {

@@ -21,13 +21,6 @@ export function plus(money: Amount, minor: number): Amount {
   return { amount_minor: money.amount_minor + minor, currency: money.currency };
 }
 
-/** Whole days that the balance lasts at the spend of the last 30 days; undefined without spend. */
-export function daysLeft(balance: Amount, minimum: Amount, spend30d: Amount): number | undefined {
-  if (spend30d.amount_minor <= 0) return undefined;
-  const left = balance.amount_minor - minimum.amount_minor;
-  return Math.max(0, Math.floor((left * 30) / spend30d.amount_minor));
-}
-
 /** The plain UUID of an id with a prefix, such as `kyb_0192…`. */
 export function plainId(id: string): string {
   const digits = id.replace(/^[a-z]+_/, '').replaceAll('-', '');

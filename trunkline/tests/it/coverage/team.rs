@@ -60,6 +60,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("GET", "/admin/customers/{id}/trunks", |world| Box::pin(async move { view(world, "trunks").await })),
     ("GET", "/admin/customers/{id}/numbers", |world| Box::pin(async move { view(world, "numbers").await })),
     ("GET", "/admin/customers/{id}/orders", |world| Box::pin(async move { view(world, "orders").await })),
+    ("GET", "/admin/customers/{id}/balance", |world| Box::pin(async move { view(world, "balance").await })),
     ("GET", "/admin/customers/{id}/ledger", |world| Box::pin(async move { view(world, "ledger").await })),
     ("GET", "/admin/customers/{id}/fraud-caps", |world| Box::pin(async move { view(world, "fraud-caps").await })),
     ("GET", "/admin/customers/{id}/api-keys", |world| Box::pin(async move { view(world, "api-keys").await })),

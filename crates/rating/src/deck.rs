@@ -8,11 +8,13 @@
 //!
 //! The prefixes of a destination mostly have the same terms, which are stored once.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 use crate::leaf::{self, LeafError};
 use crate::tree::{Found, PrefixTree, TooMany, TreeBuilder};
@@ -87,6 +89,15 @@ impl Deck {
     /// Builds a deck from its leaves in prefix order, with what it says of the time before.
     pub fn with_past<B: AsRef<[u8]>>(leaves: impl IntoIterator<Item = B>, times: DeckTimes) -> Result<Deck, DeckError> {
         Deck::build(leaves, times, UnixMillis::MIN)
+    }
+
+    /// Builds a deck of all entries of these leaves, which are in prefix order.
+    pub fn decode<B: AsRef<[u8]>>(leaves: impl IntoIterator<Item = B>) -> Result<Deck, DeckError> {
+        let mut builder = DeckBuilder::default();
+        for leaf in leaves {
+            leaf::decode_leaf(leaf.as_ref())?.into_iter().try_for_each(|entry| builder.push(entry))?;
+        }
+        Ok(builder.finish())
     }
 
     fn build<B: AsRef<[u8]>>(
@@ -209,18 +220,24 @@ fn without_past(entries: impl Iterator<Item = Entry>, at: UnixMillis) -> impl It
     })
 }
 
-/// What distinguishes a term: when it begins, and what it offers for which of the destinations.
-type TermKey = (UnixMillis, Option<(Rate, usize)>);
+impl Term {
+    /// What distinguishes it from other terms of its deck, which has every destination once.
+    fn key(&self) -> (UnixMillis, Option<(Rate, *const Destination)>) {
+        (self.effective_at, self.offer.as_ref().map(|offer| (offer.rate, Arc::as_ptr(&offer.destination))))
+    }
+}
 
 /// Builds a deck from entries, pushed in order.
 #[derive(Default)]
 struct DeckBuilder {
     deck: Deck,
     tree: TreeBuilder,
-    terms: HashMap<TermKey, u32, RandomState>,
-    destinations: HashMap<Arc<Destination>, usize, RandomState>,
-    /// The destination of the previous entry: a shortcut, since most entries repeat it.
-    latest: Option<(Arc<Destination>, usize)>,
+    /// The indices of the deck's terms. A table with the terms themselves would be larger than the deck.
+    terms: HashTable<u32>,
+    hasher: RandomState,
+    destinations: HashSet<Arc<Destination>, RandomState>,
+    /// The destination of the previous entry, and the deck's equal one: a shortcut, since most entries repeat it.
+    latest: Option<(Arc<Destination>, Arc<Destination>)>,
     last: Option<(Prefix, UnixMillis)>,
 }
 
@@ -245,33 +262,40 @@ impl DeckBuilder {
     /// The index of the entry's term, which is added unless it is known.
     fn term(&mut self, entry: Entry) -> Result<u32, TooMany> {
         let Entry { effective_at, offer, .. } = entry;
-        let offer = offer.map(|offer| (offer.rate, self.destination(offer.destination)));
-        if let Some(known) = self.terms.get(&(effective_at, offer)) {
+        let offer = offer.map(|Offer { rate, destination }| Offer { rate, destination: self.destination(destination) });
+        let term = Term { effective_at, offer };
+        let DeckBuilder { deck, terms, hasher, .. } = self;
+        let hash = |term: &Term| hasher.hash_one(term.key());
+        let is_equal = |known: &u32| deck.term(*known).is_some_and(|known| known.key() == term.key());
+        if let Some(known) = terms.find(hash(&term), is_equal) {
             return Ok(*known);
         }
-        let added = u32::try_from(self.deck.terms.len()).map_err(|_| TooMany)?;
-        self.terms.insert((effective_at, offer), added);
-        let offer = offer.and_then(|(rate, destination)| {
-            let (minute, connect_fee) = rate.price_key();
-            self.deck.max_nanos = self.deck.max_nanos.max(minute).max(connect_fee);
-            Some(Offer { rate, destination: Arc::clone(self.deck.destinations.get(destination)?) })
-        });
-        self.deck.terms.push(Term { effective_at, offer });
+        let added = u32::try_from(deck.terms.len()).map_err(|_| TooMany)?;
+        terms.insert_unique(hash(&term), added, |known| deck.term(*known).map_or(0, hash));
+        if let Some(offer) = &term.offer {
+            let (minute, connect_fee) = offer.rate.price_key();
+            deck.max_nanos = deck.max_nanos.max(minute).max(connect_fee);
+        }
+        deck.terms.push(term);
         Ok(added)
     }
 
-    /// The index of a destination, which is added unless an equal one is known.
-    fn destination(&mut self, given: Arc<Destination>) -> usize {
-        if let Some((latest, index)) = &self.latest
+    /// The deck's destination that equals this one, which is added unless it is known.
+    fn destination(&mut self, given: Arc<Destination>) -> Arc<Destination> {
+        if let Some((latest, known)) = &self.latest
             && Arc::ptr_eq(latest, &given)
         {
-            return *index;
+            return Arc::clone(known);
         }
-        let index = *self.destinations.entry(Arc::clone(&given)).or_insert_with(|| {
-            self.deck.destinations.push(Arc::clone(&given));
-            self.deck.destinations.len() - 1
-        });
-        self.latest = Some((given, index));
-        index
+        let known = match self.destinations.get(&given) {
+            Some(known) => Arc::clone(known),
+            None => {
+                self.deck.destinations.push(Arc::clone(&given));
+                self.destinations.insert(Arc::clone(&given));
+                Arc::clone(&given)
+            }
+        };
+        self.latest = Some((given, Arc::clone(&known)));
+        known
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rating::{Deck, DeckError, Replacement, Replacements, decode_leaf};
+use rating::{Deck, Replacement, Replacements};
 use uuid::Uuid;
 
 use super::Tariff;
@@ -33,13 +33,7 @@ pub async fn load(
 
 async fn load_replaced(db: &Db, deck: Uuid) -> Result<Arc<Deck>, DbError> {
     let leaves = db.report(deck, |conn, deck| Box::pin(store::leaves(conn, StoredLeaves::Replaced, *deck))).await?;
-    let made = tokio::task::spawn_blocking(move || -> Result<Deck, DeckError> {
-        let mut entries = Vec::new();
-        for leaf in &leaves {
-            entries.extend(decode_leaf(leaf)?);
-        }
-        Deck::new(entries)
-    });
+    let made = tokio::task::spawn_blocking(move || Deck::decode(leaves));
     Ok(Arc::new(made.await.map_err(DbError::other)?.map_err(DbError::other)?))
 }
 

@@ -32,7 +32,7 @@ test('every tab of a customer shows what the team may see @phone @dark', async (
   const { id } = await find(await apiAs(request, people.admin), 'Kanaal');
   await signInAs(page, people.admin, `/team/customers/${id}`);
   await expect(page.getByText('Earnings')).toBeVisible();
-  await expect(page.getByText('At the spend of the last 30 days')).toBeVisible();
+  await expect(page.getByText(/at the pace of the last 7 days/)).toBeVisible();
   await expectAccessible(page);
   const tabs = page.getByRole('navigation', { name: 'Sections' });
   const seen: [string, string][] = [

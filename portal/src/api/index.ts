@@ -55,6 +55,14 @@ function lastError(query: { error: unknown; isPending: boolean }, key: () => unk
   };
 }
 
+/**
+ * Looks at these properties once. A query reports changes only of what was looked at, so what a screen looks at later would be as
+ * it was at first: loading, for ever. Not of all, since every report runs the effects that read any of them.
+ */
+function watch<Q extends object>(query: Q, ...names: (keyof Q)[]): void {
+  for (const name of names) void query[name];
+}
+
 /** What was deleted, or is about to be, and when: a screen that was open then does not read it again on its way out. */
 const deleted = new SvelteMap<string, number>();
 const isWithin = (url: string, whole: string) => url === whole || url.startsWith(`${whole}/`);
@@ -100,6 +108,7 @@ export function read<P extends PathWith<'get'>>(
     },
     () => queries,
   );
+  watch(query, 'data', 'error', 'isPending');
   const error = lastError(query, options);
   return {
     get data() { return query.data?.body; },
@@ -138,6 +147,7 @@ export function list<P extends ListPath>(
     },
     () => queries,
   );
+  watch(query, 'data', 'error', 'isPending', 'hasNextPage', 'isFetchingNextPage');
   const rows = joinedRows(() => query.data?.pages);
   const error = lastError(query, options);
   return {

@@ -20,6 +20,11 @@ pub fn reason(error: reqwest::Error) -> String {
     reason
 }
 
+/// Says that a server cannot be reached, and why.
+pub fn unreachable(server: &str, error: reqwest::Error) -> String {
+    format!("{server} cannot be reached: {}", reason(error))
+}
+
 /// A server by its role and its address in the settings: "the switch at 127.0.0.1:8060".
 pub fn server(role: &str, url: &str) -> String {
     let url = Url::parse(url).ok();
@@ -37,9 +42,11 @@ mod tests {
     #[tokio::test]
     async fn a_reason_names_the_cause_and_not_the_url() {
         // Nothing listens on the first port.
-        let error = reqwest::get("http://user:secret@127.0.0.1:1/path?key=secret").await.unwrap_err();
-        let reason = reason(error);
-        assert!(reason.contains("Connection refused") && !reason.contains("secret"), "{reason}");
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let error = http.get("http://user:secret@127.0.0.1:1/path?key=secret").send().await.unwrap_err();
+        let said = unreachable("the switch", error);
+        assert!(said.starts_with("the switch cannot be reached: ") && said.contains("Connection refused"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl EventReader {
             // At the start it is more likely a wrong address than a restart.
             Err(error) if self.last.is_none() => {
                 let service = http_error::server("the service", self.url.as_str());
-                return Err(format!("{service} cannot be reached: {}", http_error::reason(error)).into());
+                return Err(http_error::unreachable(&service, error).into());
             }
             Err(_) => return Ok(()),
         };

@@ -51,7 +51,7 @@ impl Remote {
             let response = request
                 .send()
                 .await
-                .map_err(|error| format!("{} cannot be reached: {}", self.url, http_error::reason(error)))?;
+                .map_err(|error| http_error::unreachable(&http_error::server("the service", &self.url), error))?;
             let (status, wait) = (response.status(), wait_of(&response));
             let is_busy = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
             let body: Value = response.json().await.unwrap_or(Value::Null);

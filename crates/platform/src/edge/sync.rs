@@ -131,7 +131,7 @@ impl Edge {
 }
 
 async fn read(request: reqwest::RequestBuilder, who: &str) -> Result<Vec<u8>, EdgeError> {
-    let unreachable = |error| EdgeError(format!("{who} cannot be reached: {}", http_error::reason(error)));
+    let unreachable = |error| EdgeError(http_error::unreachable(who, error));
     let mut response = request.send().await.map_err(unreachable)?;
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(unreachable)? {

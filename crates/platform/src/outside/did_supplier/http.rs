@@ -89,9 +89,7 @@ impl HttpDidSupplier {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<(StatusCode, Vec<u8>), DidSupplierError> {
-        let failed = |error: reqwest::Error| {
-            DidSupplierError(format!("the DID supplier cannot be reached: {}", http_error::reason(error)))
-        };
+        let failed = |error| DidSupplierError(http_error::unreachable("the DID supplier", error));
         let mut response = request.bearer_auth(&self.settings.token).timeout(TIMEOUT).send().await.map_err(failed)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {

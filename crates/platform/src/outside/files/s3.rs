@@ -89,7 +89,7 @@ impl BucketError {
     }
 
     fn unreachable(error: reqwest::Error) -> BucketError {
-        BucketError::temporary(format!("S3 cannot be reached: {}", http_error::reason(error)))
+        BucketError::temporary(http_error::unreachable("S3", error))
     }
 
     fn from_response(method: &str, status: StatusCode, body: &str) -> BucketError {

@@ -49,7 +49,7 @@ impl Rest {
     }
 
     async fn send(&self, id: &VatId) -> Result<CheckResponse, String> {
-        let unreachable = |error| format!("VIES cannot be reached: {}", http_error::reason(error));
+        let unreachable = |error| http_error::unreachable("VIES", error);
         let url = format!("{}/check-vat-number", self.url);
         let request = self.http.post(url).timeout(self.timeout).json(&request_body(id, self.requester.as_ref()));
         // Errors come with any status, so only the body counts.

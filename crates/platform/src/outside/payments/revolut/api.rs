@@ -123,7 +123,7 @@ impl Api {
 }
 
 fn unreachable(error: reqwest::Error) -> ProviderError {
-    ProviderError(format!("Revolut cannot be reached: {}", http_error::reason(error)))
+    ProviderError(http_error::unreachable("Revolut", error))
 }
 
 fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, ProviderError> {

@@ -1,6 +1,7 @@
 // What a customer should look at, most urgent first. Each entry names what to do.
 import type { Schema } from '$api';
 import { count, dateTime, money } from '$format';
+import { SHORT_RUNWAY_DAYS } from '../billing/runway';
 import { describe } from '../notifications/describe';
 import { words } from './words';
 
@@ -30,7 +31,6 @@ export interface Facts {
 }
 
 const NEAR = 0.8;
-const RUNWAY_DAYS = 3;
 const w = words.attention;
 const TOPUP = '/billing/topups?new=1';
 
@@ -64,7 +64,7 @@ function* moneyItems({ balance, beta }: Facts): Generator<Item> {
     yield { key: 'exhausted', tone: 'bad', ...w.exhausted, href: TOPUP };
   } else if (balance.current.amount_minor < balance.soft_warn_threshold.amount_minor) {
     yield { key: 'low', tone: 'warn', ...w.low, text: w.low.text(money(balance.soft_warn_threshold)), href: TOPUP };
-  } else if (balance.runway && balance.runway.days < RUNWAY_DAYS) {
+  } else if (balance.runway && balance.runway.days < SHORT_RUNWAY_DAYS) {
     yield { key: 'runway', tone: 'warn', ...w.runway, text: w.runway.text(dateTime(balance.runway.empty_at)), href: TOPUP };
   }
 }

@@ -10,9 +10,6 @@ export const words = {
   figures: {
     balance: 'Balance',
     available: (amount: string) => `${amount} available`,
-    runway: 'Lasts for',
-    runwayUntil: (when: string) => `Until ${when}, at the pace of the last 7 days`,
-    runwayNone: 'No charges in the last 7 days',
     today: 'Spent on calls today',
     todayHint: (calls: number, minutes: number) => `${plural(calls, 'call')}, ${plural(minutes, 'minute')} (UTC day)`,
     live: 'Live calls',

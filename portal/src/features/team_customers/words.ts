@@ -1,5 +1,5 @@
 // Texts of the customer list and of a customer's page. Dialogs have theirs in `dialogs.ts`.
-import { count, plural } from '$format';
+import { count } from '$format';
 
 export const words = {
   title: 'Customers',
@@ -64,10 +64,6 @@ export const words = {
     balance: 'Balance',
     creditLine: (line: string) => `Credit line ${line}`,
     floor: (minimum: string) => `${minimum} must stay`,
-    runway: 'Lasts',
-    days: (days: number) => (days < 1 ? 'Less than a day' : days < 2 ? 'About a day' : plural(Math.floor(days), 'day')),
-    runwayUntil: (when: string) => `Until ${when}, at the pace of the last 7 days`,
-    runwayNone: 'No charges in the last 7 days',
     spend: 'Spend, 30 days',
     live: 'Live calls',
     liveHint: 'Show live calls',

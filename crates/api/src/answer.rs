@@ -17,6 +17,8 @@ use super::response::{Body, Response, full};
 
 /// Initial capacity: the usual number of headers of a response.
 const HEADERS: usize = 16;
+/// Initial capacity of a body: most resources are shorter.
+const BODY_BYTES: usize = 1024;
 
 /// A finished response, before the headers that every response gets.
 pub struct Rendered {
@@ -32,7 +34,9 @@ pub enum Payload {
 
 impl Rendered {
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Rendered, Problem> {
-        Ok(Rendered::json_text(status, serde_json::to_vec(body).map_err(Problem::internal)?))
+        let mut text = Vec::with_capacity(BODY_BYTES);
+        serde_json::to_writer(&mut text, body).map_err(Problem::internal)?;
+        Ok(Rendered::json_text(status, text))
     }
 
     fn json_text(status: StatusCode, text: Vec<u8>) -> Rendered {

@@ -1,17 +1,18 @@
-//! ETags: a strong ETag is the hash of the response body, and the name of its coding if it is compressed.
+//! ETags: a strong ETag is the XXH3 hash of the response body, which is the same on all nodes, and the name of its coding
+//! if it is compressed.
 //!
 //! Where fields of a resource change by themselves, such as a balance, its ETag has two parts: `"version~body"`. The first
 //! is the hash of all other fields and is what `If-Match` compares; `If-None-Match` compares the whole.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::Serialize;
+use twox_hash::XxHash3_128;
 
 use super::compression::Coding;
-use super::input::sha256;
 use super::problem::Problem;
 
 pub fn etag(body: &[u8]) -> String {
-    format!("\"{}\"", BASE64URL_NOPAD.encode(&sha256(body)[..16]))
+    format!("\"{}\"", BASE64URL_NOPAD.encode(&XxHash3_128::oneshot(body).to_be_bytes()))
 }
 
 /// The ETag that a GET of this resource has.

@@ -23,9 +23,6 @@ use voice::{calls, cdrs, price_notices};
 
 pub const PURGE: Kind = Kind::new("housekeeping.forget");
 
-/// Rows deleted in one transaction, so that other transactions do not wait long.
-const BATCH_ROWS: i64 = 1000;
-
 /// Deletes up to this many of the oldest rows before the cutoff, and returns how many.
 type Purge = for<'c> fn(&'c mut Conn, Time, i64) -> BoxFuture<'c, Result<u64, DbError>>;
 
@@ -84,13 +81,12 @@ async fn purge_dead_mail(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u6
 
 pub async fn purge_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     for Rule { what, kept_for, purge } in &RULES {
-        let cutoff = context.clock.now().minus(*kept_for);
+        let batch = (*purge, context.clock.now().minus(*kept_for), context.db.bulk_rows(100, 1000) as i64);
         let mut purged = 0;
         loop {
-            let rows =
-                context.db.tx((*purge, cutoff), |conn, (purge, cutoff)| purge(conn, *cutoff, BATCH_ROWS)).await?;
+            let rows = context.db.tx_bulk(batch, |conn, (purge, cutoff, limit)| purge(conn, *cutoff, *limit)).await?;
             purged += rows;
-            if rows < BATCH_ROWS.cast_unsigned() {
+            if rows < batch.2.cast_unsigned() {
                 break;
             }
         }

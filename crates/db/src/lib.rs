@@ -63,6 +63,7 @@ use held::Hold;
 use postgres::{Isolation, Postgres, Replica};
 use signals::Signals;
 use sqlite::{PoolSlot, Sqlite};
+use transaction::Priority;
 
 /// The body of a transaction or a long read. It may run more than once, with the same input.
 pub type Body<I, T, E> = for<'c> fn(&'c mut Conn, &'c I) -> BoxFuture<'c, Result<T, E>>;
@@ -152,9 +153,10 @@ impl Db {
         Ok(())
     }
 
-    /// Whether all transactions go through one writer, so that others wait for a long one (SQLite).
-    pub fn has_one_writer(&self) -> bool {
-        matches!(self.engine, Engine::Sqlite(_))
+    /// How many rows a [bulk](Db::tx_bulk) transaction writes: the first number where all others wait for it, since
+    /// there is one writer (SQLite), and the second where they do not.
+    pub fn bulk_rows(&self, one_writer: usize, many_writers: usize) -> usize {
+        if self.is_shared() { many_writers } else { one_writer }
     }
 
     /// A read-only connection; each statement sees the state of its own time. Drop it before waiting for anything else.
@@ -183,7 +185,19 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        self.run(Isolation::ReadCommitted, input, body).await
+        self.run(Isolation::ReadCommitted, Priority::Normal, input, body).await
+    }
+
+    /// The same for one of the many transactions of an import or a cleanup, which can wait: on SQLite, whose one writer
+    /// also decides about calls, it lets those go first that are waiting. It should write
+    /// [not too many rows](Db::bulk_rows).
+    pub async fn tx_bulk<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        E: From<DbError> + Send + 'static,
+    {
+        self.run(Isolation::ReadCommitted, Priority::Bulk, input, body).await
     }
 
     /// The same for statements that find their rows by key: PostgreSQL plans each of them once, and not anew for its
@@ -194,7 +208,7 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        self.run(Isolation::PlannedOnce, input, body).await
+        self.run(Isolation::PlannedOnce, Priority::Normal, input, body).await
     }
 
     /// As [`tx`](Db::tx), with SERIALIZABLE isolation.
@@ -204,10 +218,16 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        self.run(Isolation::Serializable, input, body).await
+        self.run(Isolation::Serializable, Priority::Normal, input, body).await
     }
 
-    async fn run<I, T, E>(&self, isolation: Isolation, input: I, body: Body<I, T, E>) -> Result<T, E>
+    async fn run<I, T, E>(
+        &self,
+        isolation: Isolation,
+        priority: Priority,
+        input: I,
+        body: Body<I, T, E>,
+    ) -> Result<T, E>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -216,7 +236,8 @@ impl Db {
         let (transaction, outcome) = transaction::erase(self.clock.now(), input, body);
         match &self.engine {
             Engine::Sqlite(sqlite) => {
-                sqlite.writer.enqueue(transaction).await.inspect_err(|error| error.count(&self.metrics.database))?
+                let enqueued = sqlite.writer.enqueue(priority, transaction).await;
+                enqueued.inspect_err(|error| error.count(&self.metrics.database))?
             }
             Engine::Postgres(postgres) => postgres.spawn(isolation, transaction),
         }

@@ -10,6 +10,14 @@ use super::Body;
 use super::conn::Conn;
 use super::error::{DbError, Result};
 
+/// Which of the transactions that wait for SQLite's one writer goes first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Priority {
+    Normal,
+    /// Takes turns with all the others.
+    Bulk,
+}
+
 pub(super) trait Transaction: Send {
     /// Runs the body and returns whether to commit.
     fn run<'c>(&'c mut self, conn: &'c mut Conn) -> BoxFuture<'c, bool>;

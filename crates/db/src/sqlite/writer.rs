@@ -1,10 +1,14 @@
 //! The writer of a SQLite database: one thread that owns the only read-write connection.
 //!
+//! Bulk transactions, those of imports and cleanups, take turns with groups of all others, and never join a group that
+//! has begun: whoever is in it would wait for them.
+//!
 //! Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and so one sync to disk. Each is a savepoint,
 //! so one that fails rolls back alone; the first needs none, since nothing is before it. Callers get their results after the COMMIT. A transaction's future is polled
 //! once: its statements run in-process, and awaiting anything else is an error, since it would block every other
 //! writer.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +16,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::PANICKED;
 use crate::conn::Conn;
@@ -20,16 +24,20 @@ use crate::error::{DbError, Result};
 use crate::metrics::{Database, Metrics};
 use crate::options::DbOptions;
 use crate::signals::Signals;
-use crate::transaction::Transaction;
+use crate::transaction::{Priority, Transaction};
 
 /// A group accepts no more transactions after this long, since its first one waits for the commit.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(5);
 /// Nor after this many times as long as the last commit took: to share it would save little, and those who are answered
 /// ask again while the next group is written.
 const MAX_COMMIT_TIMES: u32 = 8;
+/// Bulk transactions that wait in the queue or beside it at most.
+const MAX_BULK: usize = 64;
+const TOO_MANY: &str = "too many transactions are waiting";
 
 pub(crate) struct Writer {
     queue: mpsc::Sender<Queued>,
+    bulk: Arc<Semaphore>,
     wait: Duration,
 }
 
@@ -37,6 +45,8 @@ pub(crate) struct Writer {
 struct Queued {
     transaction: Box<dyn Transaction>,
     since: Instant,
+    /// The place of a bulk transaction.
+    bulk: Option<OwnedSemaphorePermit>,
 }
 
 impl Writer {
@@ -52,16 +62,25 @@ impl Writer {
             .name("sqlite-writer".into())
             .spawn(move || write(conn, transactions, group, &metrics.database, &signals))
             .map_err(DbError::other)?;
-        Ok(Writer { queue, wait: options.wait })
+        Ok(Writer { queue, bulk: Arc::new(Semaphore::new(MAX_BULK)), wait: options.wait })
     }
 
     /// Enqueues a transaction. It then runs to its end, even if the caller goes away.
-    pub(crate) async fn enqueue(&self, transaction: Box<dyn Transaction>) -> Result<()> {
-        let queued = Queued { transaction, since: Instant::now() };
-        self.queue.send_timeout(queued, self.wait).await.map_err(|error| match error {
-            mpsc::error::SendTimeoutError::Timeout(_) => DbError::unavailable("too many transactions are waiting"),
+    pub(crate) async fn enqueue(&self, priority: Priority, transaction: Box<dyn Transaction>) -> Result<()> {
+        let since = Instant::now();
+        let bulk = match priority {
+            Priority::Normal => None,
+            Priority::Bulk => Some(self.bulk_place().await?),
+        };
+        self.queue.send_timeout(Queued { transaction, since, bulk }, self.wait).await.map_err(|error| match error {
+            mpsc::error::SendTimeoutError::Timeout(_) => DbError::unavailable(TOO_MANY),
             mpsc::error::SendTimeoutError::Closed(_) => DbError::unavailable("the writer thread has stopped"),
         })
+    }
+
+    async fn bulk_place(&self) -> Result<OwnedSemaphorePermit> {
+        let place = tokio::time::timeout(self.wait, Arc::clone(&self.bulk).acquire_owned()).await;
+        place.map_err(|_| DbError::unavailable(TOO_MANY))?.map_err(DbError::other)
     }
 
     /// The length of the queue.
@@ -87,18 +106,44 @@ fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
     }
 }
 
-fn write(
-    mut conn: Conn,
-    mut transactions: mpsc::Receiver<Queued>,
-    limit: usize,
-    metrics: &Database,
-    signals: &Signals,
-) {
+/// The transactions that wait.
+struct Waiting {
+    queue: mpsc::Receiver<Queued>,
+    /// Bulk transactions that were in the queue before others that went first.
+    bulk: VecDeque<Queued>,
+    /// Whether it is the turn of a bulk transaction: the group before was one of others.
+    is_bulk_turn: bool,
+}
+
+impl Waiting {
+    /// The first transaction of the next group; none once the database is closed.
+    fn first(&mut self) -> Option<Queued> {
+        let bulk = if self.is_bulk_turn { self.bulk.pop_front() } else { None };
+        let first = bulk.or_else(|| self.next()).or_else(|| self.bulk.pop_front());
+        let first = first.or_else(|| self.queue.blocking_recv())?;
+        self.is_bulk_turn = first.bulk.is_none();
+        Some(first)
+    }
+
+    /// The next one in the queue that is not bulk.
+    fn next(&mut self) -> Option<Queued> {
+        while let Ok(queued) = self.queue.try_recv() {
+            if queued.bulk.is_none() {
+                return Some(queued);
+            }
+            self.bulk.push_back(queued);
+        }
+        None
+    }
+}
+
+fn write(mut conn: Conn, queue: mpsc::Receiver<Queued>, limit: usize, metrics: &Database, signals: &Signals) {
     let mut commit_time = Duration::ZERO;
-    while let Some(first) = transactions.blocking_recv() {
+    let mut waiting = Waiting { queue, bulk: VecDeque::new(), is_bulk_turn: false };
+    while let Some(first) = waiting.first() {
         let max_time = MAX_GROUP_TIME.min(commit_time * MAX_COMMIT_TIMES);
         let mut group = Group { transactions: Vec::new(), rolled_back: 0, max_time, commit_time, metrics };
-        let written = group.write(&mut conn, first, &mut transactions, limit);
+        let written = group.write(&mut conn, first, &mut waiting, limit);
         let effects = conn.effects().drain(..);
         let size = group.transactions.len() as u64;
         commit_time = group.commit_time;
@@ -137,13 +182,7 @@ struct Group<'m> {
 
 impl Group<'_> {
     /// Runs transactions until the queue is empty or the group is full, and commits them.
-    fn write(
-        &mut self,
-        conn: &mut Conn,
-        first: Queued,
-        transactions: &mut mpsc::Receiver<Queued>,
-        limit: usize,
-    ) -> Result<()> {
+    fn write(&mut self, conn: &mut Conn, first: Queued, waiting: &mut Waiting, limit: usize) -> Result<()> {
         self.add(first);
         sql(conn, "BEGIN IMMEDIATE")?;
         let begun = Instant::now();
@@ -154,9 +193,9 @@ impl Group<'_> {
             if self.transactions.len() >= limit || begun.elapsed() > self.max_time {
                 break;
             }
-            match transactions.try_recv() {
-                Ok(next) => self.add(next),
-                Err(_) => break,
+            match waiting.next() {
+                Some(next) => self.add(next),
+                None => break,
             }
         }
         let written = Instant::now();
@@ -165,7 +204,7 @@ impl Group<'_> {
         Ok(())
     }
 
-    fn add(&mut self, Queued { transaction, since }: Queued) {
+    fn add(&mut self, Queued { transaction, since, .. }: Queued) {
         self.metrics.transaction_wait.observe(since.elapsed().as_secs_f64());
         self.transactions.push(transaction);
     }

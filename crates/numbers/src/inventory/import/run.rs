@@ -16,9 +16,6 @@ use platform::jobs::{JobContext, JobError, Kind};
 
 pub const IMPORT: Kind = Kind::new("numbers.import");
 
-/// Rows in one transaction; small enough not to block others for long.
-const BATCH: usize = 10_000;
-
 pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let begun = context
         .db
@@ -70,7 +67,8 @@ async fn read(app: &App, import: &ImportRow) -> Result<StagedRows, End> {
 async fn import_rows(context: &JobContext<App>, import: &ImportRow, rows: StagedRows) -> Result<(), JobError> {
     let done = usize::try_from(import.rows_done).unwrap_or_default();
     let mut from = import.rows_done;
-    for numbers in rows.numbers.get(done..).unwrap_or_default().chunks(BATCH) {
+    let rows_per_batch = context.db.bulk_rows(500, 10_000);
+    for numbers in rows.numbers.get(done..).unwrap_or_default().chunks(rows_per_batch) {
         let named = numbers.iter().map(|row| row.terms);
         let terms = named.filter_map(|index| Some((index, rows.terms.get(index as usize)?.clone()))).collect();
         let batch = Batch {
@@ -81,7 +79,7 @@ async fn import_rows(context: &JobContext<App>, import: &ImportRow, rows: Staged
             terms,
             now: context.clock.now(),
         };
-        context.db.tx(batch, |conn, batch| Box::pin(import_batch_once(conn, batch))).await?;
+        context.db.tx_bulk(batch, |conn, batch| Box::pin(import_batch_once(conn, batch))).await?;
         from += numbers.len() as i64;
     }
     Ok(())

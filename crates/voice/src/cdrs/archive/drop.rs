@@ -27,8 +27,6 @@ use values::{CallId, Date, Rfc3339, Time};
 
 pub const DROP_ARCHIVED: Kind = Kind::new("cdrs.drop_archived").attempts(5);
 
-/// Rows deleted in one transaction.
-const BATCH_ROWS: i64 = 1000;
 /// Files of a day: more than any operator has.
 const MAX_FILES: i64 = 10_000;
 
@@ -128,8 +126,10 @@ async fn drop_rows(app: &App) -> Result<(), JobError> {
     let progress = store::progress(&mut *app.db.read().await?).await?;
     let end = (progress.hot_from, CallId::new(Uuid::nil()));
     let mut after = (progress.dropped_to, CallId::new(Uuid::nil()));
+    let rows = app.db.bulk_rows(100, 1000) as i64;
     while after < end {
-        after = app.db.tx((after, end), |conn, (after, end)| Box::pin(drop_batch(conn, *after, *end))).await?;
+        let batch = (after, end, rows);
+        after = app.db.tx_bulk(batch, |conn, batch| Box::pin(drop_batch(conn, *batch))).await?;
     }
     if progress.dropped_to < progress.hot_from {
         app.db.tx(progress.hot_from, |conn, end| Box::pin(finish_drop(conn, *end))).await?;
@@ -138,8 +138,8 @@ async fn drop_rows(app: &App) -> Result<(), JobError> {
 }
 
 /// Deletes the next CDRs and returns the cursor of the last.
-async fn drop_batch(conn: &mut Conn, after: CdrCursor, end: CdrCursor) -> Result<CdrCursor, DbError> {
-    let until = store::cursor_after(conn, after, end.0, BATCH_ROWS).await?.unwrap_or(end);
+async fn drop_batch(conn: &mut Conn, (after, end, rows): (CdrCursor, CdrCursor, i64)) -> Result<CdrCursor, DbError> {
+    let until = store::cursor_after(conn, after, end.0, rows).await?.unwrap_or(end);
     store::delete_cdrs(conn, after, until).await?;
     Ok(until)
 }

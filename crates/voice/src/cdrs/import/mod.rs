@@ -23,7 +23,7 @@ use super::row::CdrRow;
 use super::write::{ImportBatch, ImportMode, SeenCalls, Written};
 use api::problem::Problem;
 use api::{json, schema};
-use db::{Conn, DbError};
+use db::{Conn, Db, DbError};
 use importer::{Importer, LineError};
 use platform::app::App;
 use platform::ledger::LedgerError;
@@ -31,9 +31,10 @@ use suspense::{SuspendedCdrId, SuspenseReason};
 
 /// Maximum number of lines of one import.
 pub const MAX_IMPORT_LINES: usize = 20_000;
-const LINES_PER_TRANSACTION: usize = 2_000;
-/// Calls that a transaction writes where there is one writer, so that decisions wait for it a few milliseconds at most.
-const CALLS_PER_TURN: usize = 100;
+/// Lines that are read and rated at a time.
+const PART_LINES: usize = 2_000;
+/// Lines after which other requests get their turn.
+const LINES_PER_TURN: usize = 100;
 const MAX_LINE_BYTES: usize = 4096;
 
 /// What one transaction of an import writes.
@@ -50,6 +51,9 @@ pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer
     let mut answer = ImportAnswer::default();
     let mut lines: Vec<(usize, ImportLine)> = Vec::new();
     for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        if index % LINES_PER_TURN == LINES_PER_TURN - 1 {
+            tokio::task::yield_now().await;
+        }
         if line.trim_ascii().is_empty() {
             continue;
         }
@@ -61,10 +65,13 @@ pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer
     let Some(earliest) = lines.iter().map(|(_, line)| line.started_at.0).min() else { return Ok(answer) };
     let mut importer = Importer::new(app, earliest).await?;
     let mut seen = SeenCalls::default();
-    for part in lines.chunks(LINES_PER_TRANSACTION) {
+    for part in lines.chunks(PART_LINES) {
         let mut cdrs: Vec<(usize, CdrRow)> = Vec::with_capacity(part.len());
         let mut suspended = Vec::new();
-        for (number, line) in part {
+        for (at, (number, line)) in part.iter().enumerate() {
+            if at % LINES_PER_TURN == LINES_PER_TURN - 1 {
+                tokio::task::yield_now().await;
+            }
             match importer.cdr(line).await {
                 Ok(cdr) if seen.insert(&cdr.terms) => cdrs.push((*number, cdr)),
                 Ok(_) => answer.duplicates += 1,
@@ -75,8 +82,7 @@ pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer
                 Err(LineError::Db(error)) => return Err(error.into()),
             }
         }
-        let calls = if app.db.has_one_writer() { CALLS_PER_TURN } else { LINES_PER_TRANSACTION };
-        let batches = ImportBatch::split(cdrs, importer.now, calls).into_iter();
+        let batches = ImportBatch::split(cdrs, importer.now, calls_per_transaction(&app.db)).into_iter();
         let mut works: Vec<Work> = batches.map(|cdrs| Work { cdrs, ..Work::default() }).collect();
         if !suspended.is_empty() {
             works.push(Work { suspended, ..Work::default() });
@@ -96,6 +102,11 @@ pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer
     answer.rejected.sort_by_key(|rejected| rejected.line);
     answer.differs.sort_by_key(|differing| differing.line);
     Ok(answer)
+}
+
+/// On SQLite decisions wait for such a transaction, a few milliseconds at most.
+fn calls_per_transaction(db: &Db) -> usize {
+    db.bulk_rows(100, PART_LINES)
 }
 
 fn parse(line: &[u8]) -> Result<ImportLine, String> {
@@ -127,11 +138,11 @@ pub fn invalid_reason(problem: &Problem) -> String {
 async fn write(app: &App, work: Work) -> Result<(Written, usize), LedgerError> {
     let work = Arc::new(work);
     // All rows at once: another import rarely inserts the same calls at the same time, and on SQLite never.
-    match app.db.tx(Arc::clone(&work), |conn, work| Box::pin(write_in(conn, work, ImportMode::Copy))).await {
+    match app.db.tx_bulk(Arc::clone(&work), |conn, work| Box::pin(write_in(conn, work, ImportMode::Copy))).await {
         Err(LedgerError::Db(DbError::Unique(_))) => {}
         outcome => return outcome,
     }
-    app.db.tx(work, |conn, work| Box::pin(write_in(conn, work, ImportMode::SkipConflicts))).await
+    app.db.tx_bulk(work, |conn, work| Box::pin(write_in(conn, work, ImportMode::SkipConflicts))).await
 }
 
 async fn write_in(conn: &mut Conn, work: &Work, mode: ImportMode) -> Result<(Written, usize), LedgerError> {

@@ -20,7 +20,6 @@ pub const ANONYMISE_NUMBERS: Kind = Kind::new("calls.forget_numbers");
 /// Replaces a number.
 pub const ANONYMISED: &str = "anonymised";
 
-const BATCH_SIZE: i64 = 1000;
 /// How long the job waits after the retention period: longer than an import takes from its check to its commit.
 const IMPORT_GRACE: Duration = Duration::from_secs(3600);
 
@@ -36,15 +35,16 @@ pub fn cutoff(app: &App, now: Time) -> Time {
 
 pub async fn anonymise_numbers_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let cutoff = cutoff(&context.app, context.clock.now()).minus(IMPORT_GRACE);
-    while context.db.tx(cutoff, |conn, cutoff| Box::pin(anonymise_batch(conn, *cutoff))).await? {}
+    let batch = (cutoff, context.db.bulk_rows(100, 1000) as i64);
+    while context.db.tx_bulk(batch, |conn, (cutoff, rows)| Box::pin(anonymise_batch(conn, *cutoff, *rows))).await? {}
     Ok(())
 }
 
 /// Anonymises the next CDRs; returns whether there are more.
-async fn anonymise_batch(conn: &mut Conn, cutoff: Time) -> Result<bool, DbError> {
+async fn anonymise_batch(conn: &mut Conn, cutoff: Time, rows: i64) -> Result<bool, DbError> {
     // If the retention period was extended, CDRs before the stored progress may have been imported with numbers since.
     let done = store::lock_progress(conn).await?.min((cutoff, CallId::new(uuid::Uuid::nil())));
-    let next = store::cursor_after(conn, done, cutoff, BATCH_SIZE).await?;
+    let next = store::cursor_after(conn, done, cutoff, rows).await?;
     let end = next.unwrap_or((cutoff, CallId::new(uuid::Uuid::nil())));
     store::anonymise(conn, done, end, ANONYMISED).await?;
     store::save_progress(conn, end).await?;

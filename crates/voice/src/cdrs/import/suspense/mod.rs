@@ -10,7 +10,7 @@ pub use store::{delete, insert};
 pub use types::{SuspendedCdrId, SuspenseReason};
 
 use super::importer::{Importer, LineError};
-use super::{LINES_PER_TRANSACTION, MAX_IMPORT_LINES, Work, write};
+use super::{MAX_IMPORT_LINES, Work, calls_per_transaction, write};
 use crate::cdrs::row::CdrRow;
 use crate::cdrs::write::ImportBatch;
 use api::answer::{Json, NoContent};
@@ -114,7 +114,7 @@ async fn rerate_all(app: &App) -> Result<SuspenseRerated, Problem> {
     let mut after = (Time::EPOCH, SuspendedCdrId::new(uuid::Uuid::nil()));
     let (mut result, mut tried) = (SuspenseRerated::default(), 0);
     while tried < MAX_IMPORT_LINES {
-        let limit = LINES_PER_TRANSACTION as i64;
+        let limit = calls_per_transaction(&app.db) as i64;
         let rows = store::list_oldest(&mut *app.db.read().await?, after, limit).await?;
         let Some(last) = rows.last() else { break };
         after = (last.suspended_at, last.id);

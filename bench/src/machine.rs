@@ -153,9 +153,10 @@ should cost the same. The numbers are imported over `POST /admin/did-inventory/i
 The same 32 clients on one PostgreSQL, with one node and with four, in turns; a client sends its next request to the
 next node. Nodes, PostgreSQL and clients share the cores of one machine, so the rate says what coordination costs, not
 what another machine gains. CPU time, user and system, is that of the nodes under load, and of PostgreSQL with all its
-processes, divided by the requests. All calls are of one trunk, so every node waits for the same rows; and four nodes
-decide in groups a quarter as large, so fewer calls share what a transaction costs. Afterwards every allowed call must
-be live once, and `ledger verify`, `audit verify` and `cdrs verify` must pass.
+processes, divided by the requests. All calls are of one trunk, so every node waits for the same rows. Four nodes decide
+in groups a quarter as large, so fewer calls share what a transaction costs; beside one node with 8 clients, whose groups
+are as small, what is left is what coordination costs. Afterwards every allowed call must be live once, and
+`ledger verify`, `audit verify` and `cdrs verify` must pass.
 
 ### Events
 

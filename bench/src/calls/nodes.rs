@@ -5,6 +5,9 @@
 //! gains. So the CPU time of a request is compared too: that of the nodes under load, and that of PostgreSQL. The other
 //! nodes are idle while one has the load.
 //!
+//! A node decides in groups, which are a quarter as large where four nodes share the clients. So decisions are compared
+//! with one node that has as many clients as each of the four, too: what is left then is what coordination costs.
+//!
 //! Afterwards every allowed call is live once, and the commands that verify the database find no difference.
 
 use std::cell::Cell;
@@ -46,8 +49,8 @@ struct Limits {
 }
 
 const PAGES: Limits = Limits { rate: 0.7, cpu: 1.5 };
-/// Four nodes decide in groups a quarter as large, so fewer calls share what a transaction costs.
-const DECISIONS: Limits = Limits { rate: 0.5, cpu: 2.5 };
+/// Beside one node with as many clients as each of the four.
+const DECISIONS: Limits = Limits { rate: 0.7, cpu: 1.5 };
 
 pub async fn measure(work: &Path) -> Outcome<Vec<Line>> {
     let database = Database::create().await?;
@@ -70,7 +73,7 @@ pub async fn measure(work: &Path) -> Outcome<Vec<Line>> {
     Ok(pages.into_iter().chain(decisions).collect())
 }
 
-async fn decisions(fixture: &Fixture, nodes: &[&Service], server: u32) -> Outcome<[Line; 3]> {
+async fn decisions(fixture: &Fixture, nodes: &[&Service], server: u32) -> Outcome<Vec<Line>> {
     let (authorization, source) = (fixture.service.switch_authorization()?, &fixture.customer(CALLER).source);
     let load = Load {
         port: |node| node.ops,
@@ -85,7 +88,10 @@ async fn decisions(fixture: &Fixture, nodes: &[&Service], server: u32) -> Outcom
         return Err(format!("{allowed} calls were allowed, and {live} are live").into());
     }
     let what = "Durable call authorization for one trunk, four nodes on PostgreSQL, 32 clients";
-    Ok(lines("decisions", what, "authorizations", &DECISIONS, &compared))
+    let one = lines("decisions", what, "authorizations", None, &compared.four, ("one node", &compared.one));
+    let few = ("one node with 8 clients", compared.few.as_slice());
+    let few = lines("decisions-few", what, "authorizations", Some(&DECISIONS), &compared.four, few);
+    Ok(one.into_iter().chain(few).collect())
 }
 
 async fn pages(fixture: &Fixture, nodes: &[&Service], server: u32) -> Outcome<[Line; 3]> {
@@ -99,7 +105,7 @@ async fn pages(fixture: &Fixture, nodes: &[&Service], server: u32) -> Outcome<[L
     let load = Load { port: |node| node.public, request: &|_| request.clone(), check: check_page, sent: Cell::new(0) };
     let compared = compare(nodes, server, &load).await?;
     let what = "Pages of 50 CDRs, four nodes on PostgreSQL, 32 clients";
-    Ok(lines("pages", what, "pages", &PAGES, &compared))
+    Ok(lines("pages", what, "pages", Some(&PAGES), &compared.four, ("one node", &compared.one)))
 }
 
 /// Imports CDRs of the reader, over the first node.
@@ -140,20 +146,24 @@ type Figure = fn(&Round) -> f64;
 
 struct Compared {
     one: Vec<Round>,
+    /// One node with as many clients as each of the four.
+    few: Vec<Round>,
     four: Vec<Round>,
 }
 
 /// Puts the load on the first node and on all nodes, in turns.
 async fn compare(nodes: &[&Service], server: u32, load: &Load<'_>) -> Outcome<Compared> {
-    let mut of_one = Side::connect(&nodes[..1], server, load).await?;
-    let mut of_four = Side::connect(nodes, server, load).await?;
-    let (mut one, mut four) = (Vec::new(), Vec::new());
+    let mut of_one = Side::connect(&nodes[..1], CONNECTIONS, server, load).await?;
+    let mut of_few = Side::connect(&nodes[..1], CONNECTIONS / NODES, server, load).await?;
+    let mut of_four = Side::connect(nodes, CONNECTIONS, server, load).await?;
+    let (mut one, mut few, mut four) = (Vec::new(), Vec::new(), Vec::new());
     // The first round of each is a warm-up and is discarded.
     for _ in 0..=ROUNDS {
         one.push(of_one.round(load).await?);
+        few.push(of_few.round(load).await?);
         four.push(of_four.round(load).await?);
     }
-    Ok(Compared { one: one.split_off(1), four: four.split_off(1) })
+    Ok(Compared { one: one.split_off(1), few: few.split_off(1), four: four.split_off(1) })
 }
 
 /// Nodes under load, and its clients.
@@ -164,9 +174,9 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    async fn connect(nodes: &'a [&'a Service], server: u32, load: &Load<'_>) -> Outcome<Side<'a>> {
+    async fn connect(nodes: &'a [&'a Service], number: usize, server: u32, load: &Load<'_>) -> Outcome<Side<'a>> {
         let mut clients = Vec::new();
-        for first in 0..CONNECTIONS {
+        for first in 0..number {
             let mut connections = Vec::new();
             for node in nodes {
                 connections.push(Client::connect((load.port)(node)).await?);
@@ -216,16 +226,25 @@ impl RoundRobin {
     }
 }
 
-fn lines(id: &str, what: &str, requests: &str, limits: &Limits, compared: &Compared) -> [Line; 3] {
+fn lines(
+    id: &str,
+    what: &str,
+    requests: &str,
+    limits: Option<&Limits>,
+    four: &[Round],
+    (baseline, of_baseline): (&str, &[Round]),
+) -> [Line; 3] {
     let of = |rounds: &[Round], figure: Figure| rounds.iter().map(figure).collect::<Vec<_>>();
-    let both = |figure: Figure| (of(&compared.four, figure), of(&compared.one, figure));
+    let both = |figure: Figure| (of(four, figure), of(of_baseline, figure));
     let cpu = |whose: &str, figure: Figure| {
-        let ((four, one), what) = (both(figure), format!("CPU time of {whose} for each of these {requests}"));
-        Line::cost(format!("{what}; baseline: one node"), four, one, Limit::AtMost(limits.cpu, "×"))
+        let (four, one) = both(figure);
+        let what = format!("CPU time of {whose} for each of these {requests}; baseline: {baseline}");
+        Line::cost(what, four, one, limits.map(|limits| Limit::AtMost(limits.cpu, "×")))
     };
     let (four, one) = both(|round| round.rate);
+    let rate = limits.map(|limits| Limit::AtLeast(limits.rate, "×"));
     [
-        Line::beside(format!("{what}; baseline: one node"), four, one, Some(Limit::AtLeast(limits.rate, "×"))).id(id),
+        Line::beside(format!("{what}; baseline: {baseline}"), four, one, rate).id(id),
         cpu("the nodes", |round| round.nodes_cpu).id(format!("{id}-cpu")),
         cpu("PostgreSQL", |round| round.server_cpu).id(format!("{id}-cpu-postgres")),
     ]

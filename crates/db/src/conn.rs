@@ -4,6 +4,7 @@
 //! inline, they would make the future of every caller a kilobyte larger.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::BoxFuture;
 use prometheus::IntCounter;
@@ -42,6 +43,8 @@ pub struct Conn {
     metrics: Arc<Metrics>,
     /// What transactions do once they are committed.
     effects: Vec<Effect>,
+    /// How many transactions wait for the writer (SQLite).
+    others: Arc<AtomicUsize>,
 }
 
 /// What a transaction does if and when it is committed.
@@ -84,8 +87,17 @@ impl Conn {
     }
 
     fn new(engine: Engine, access: Access, metrics: &Arc<Metrics>) -> Conn {
-        let (now, metrics, effects) = (Time::from_millis(0), Arc::clone(metrics), Vec::new());
-        Conn { engine, access, failed: false, conflicted: false, found_disk_full: false, now, metrics, effects }
+        Conn {
+            engine,
+            access,
+            failed: false,
+            conflicted: false,
+            found_disk_full: false,
+            now: Time::from_millis(0),
+            metrics: Arc::clone(metrics),
+            effects: Vec::new(),
+            others: Arc::default(),
+        }
     }
 
     /// The time of the transaction or read; it stands still until the end.
@@ -105,6 +117,16 @@ impl Conn {
 
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Whether others wait for this transaction to end (SQLite). A [bulk](crate::Db::tx_bulk) one that can go on in another
+    /// may end early.
+    pub fn do_others_wait(&self) -> bool {
+        self.others.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn set_others(&mut self, others: &Arc<AtomicUsize>) {
+        self.others = Arc::clone(others);
     }
 
     /// Adds to a counter if and when the transaction is committed.

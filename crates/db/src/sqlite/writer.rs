@@ -1,7 +1,7 @@
 //! The writer of a SQLite database: one thread that owns the only read-write connection.
 //!
 //! Bulk transactions, those of imports and cleanups, take turns with groups of all others, and never join a group that
-//! has begun: whoever is in it would wait for them.
+//! has begun: whoever is in it would wait for them. One that asks whether others wait can end early.
 //!
 //! Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and so one sync to disk. Each is a savepoint,
 //! so one that fails rolls back alone; the first needs none, since nothing is before it. Callers get their results after the COMMIT. A transaction's future is polled
@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ const TOO_MANY: &str = "too many transactions are waiting";
 
 pub(crate) struct Writer {
     queue: mpsc::Sender<Queued>,
+    /// How many transactions wait that are not bulk.
+    others: Arc<AtomicUsize>,
     bulk: Arc<Semaphore>,
     wait: Duration,
 }
@@ -45,34 +48,64 @@ pub(crate) struct Writer {
 struct Queued {
     transaction: Box<dyn Transaction>,
     since: Instant,
-    /// The place of a bulk transaction.
-    bulk: Option<OwnedSemaphorePermit>,
+    place: Place,
+}
+
+impl Queued {
+    fn is_bulk(&self) -> bool {
+        matches!(self.place, Place::Bulk(_))
+    }
+}
+
+/// What a transaction takes while it waits.
+#[expect(dead_code, reason = "held until it begins")]
+enum Place {
+    Normal(Waits),
+    Bulk(OwnedSemaphorePermit),
+}
+
+/// Is counted until it is dropped.
+struct Waits(Arc<AtomicUsize>);
+
+impl Waits {
+    fn new(others: &Arc<AtomicUsize>) -> Waits {
+        others.fetch_add(1, Ordering::Relaxed);
+        Waits(Arc::clone(others))
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Writer {
     pub(super) fn start(
-        conn: Conn,
+        mut conn: Conn,
         options: &DbOptions,
         metrics: &Arc<Metrics>,
         signals: &Arc<Signals>,
     ) -> Result<Writer> {
         let (queue, transactions) = mpsc::channel(options.queue);
+        let others = Arc::new(AtomicUsize::new(0));
+        conn.set_others(&others);
         let (group, metrics, signals) = (options.group, Arc::clone(metrics), Arc::clone(signals));
         std::thread::Builder::new()
             .name("sqlite-writer".into())
             .spawn(move || write(conn, transactions, group, &metrics.database, &signals))
             .map_err(DbError::other)?;
-        Ok(Writer { queue, bulk: Arc::new(Semaphore::new(MAX_BULK)), wait: options.wait })
+        Ok(Writer { queue, others, bulk: Arc::new(Semaphore::new(MAX_BULK)), wait: options.wait })
     }
 
     /// Enqueues a transaction. It then runs to its end, even if the caller goes away.
     pub(crate) async fn enqueue(&self, priority: Priority, transaction: Box<dyn Transaction>) -> Result<()> {
         let since = Instant::now();
-        let bulk = match priority {
-            Priority::Normal => None,
-            Priority::Bulk => Some(self.bulk_place().await?),
+        let place = match priority {
+            Priority::Normal => Place::Normal(Waits::new(&self.others)),
+            Priority::Bulk => Place::Bulk(self.bulk_place().await?),
         };
-        self.queue.send_timeout(Queued { transaction, since, bulk }, self.wait).await.map_err(|error| match error {
+        self.queue.send_timeout(Queued { transaction, since, place }, self.wait).await.map_err(|error| match error {
             mpsc::error::SendTimeoutError::Timeout(_) => DbError::unavailable(TOO_MANY),
             mpsc::error::SendTimeoutError::Closed(_) => DbError::unavailable("the writer thread has stopped"),
         })
@@ -121,14 +154,14 @@ impl Waiting {
         let bulk = if self.is_bulk_turn { self.bulk.pop_front() } else { None };
         let first = bulk.or_else(|| self.next()).or_else(|| self.bulk.pop_front());
         let first = first.or_else(|| self.queue.blocking_recv())?;
-        self.is_bulk_turn = first.bulk.is_none();
+        self.is_bulk_turn = !first.is_bulk();
         Some(first)
     }
 
     /// The next one in the queue that is not bulk.
     fn next(&mut self) -> Option<Queued> {
         while let Ok(queued) = self.queue.try_recv() {
-            if queued.bulk.is_none() {
+            if !queued.is_bulk() {
                 return Some(queued);
             }
             self.bulk.push_back(queued);

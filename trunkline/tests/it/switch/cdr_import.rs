@@ -4,9 +4,10 @@
 
 use db::params;
 use futures_util::future::join_all;
+use rusqlite::Connection;
 use serde_json::json;
 
-use crate::world::engines::both;
+use crate::world::engines::{both, sqlite};
 use crate::world::fixtures::cdrs::{cdr_line, ndjson, send_cdrs};
 use crate::world::fixtures::rates::import_deck;
 use crate::world::fixtures::switch::{CALL_DECK, SOURCE_IP, Scene, merged};
@@ -20,6 +21,38 @@ fn shuffle<T>(things: &mut [T], seed: u64) {
     for place in (1..things.len()).rev() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         things.swap(place, usize::try_from(state >> 33).unwrap() % (place + 1));
+    }
+}
+
+sqlite! {
+    async fn an_import_ends_its_transaction_early_if_another_one_waits(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(600).await;
+        let (began, app) = (scene.now() - 300_000, &scene.world.node.app);
+        let begun = || app.metrics.database.transaction_wait.get_sample_count();
+        for attempt in 0..20 {
+            let line = |number| cdr_line(&scene, &format!("{attempt}-{number}"), began, 60, json!({}));
+            let text = ndjson(&(0..90).map(line).collect::<Vec<_>>());
+            let (before, locker) = (begun(), Connection::open(db.file()).unwrap());
+            locker.execute_batch("BEGIN IMMEDIATE").unwrap();
+            let wait = async {
+                // The writer has taken the import, unless it was a job this time.
+                while begun() == before {
+                    tokio::task::yield_now().await;
+                }
+                let other = app.db.tx((), |conn, ()| Box::pin(conn.one::<(i64,)>("SELECT COUNT(*) FROM cdrs", &[])));
+                let (seen, ()) = tokio::join!(other, async { locker.execute_batch("COMMIT").unwrap() });
+                seen.unwrap().0 % 90
+            };
+            let (answer, seen) = tokio::join!(send_cdrs(&scene, &text), wait);
+            assert_eq!(answer.ok()["accepted"], 90);
+            if seen > 0 {
+                assert_eq!(seen, 20);
+                assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs").await, (attempt + 1) * 90);
+                return scene.end().await;
+            }
+        }
+        panic!("the other transaction waited for the whole import");
     }
 }
 

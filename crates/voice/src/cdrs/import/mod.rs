@@ -134,19 +134,38 @@ pub fn invalid_reason(problem: &Problem) -> String {
     }
 }
 
-/// Writes the CDRs and the suspended lines of a part; returns how many lines were newly suspended, too.
-async fn write(app: &App, work: Work) -> Result<(Written, usize), LedgerError> {
-    let work = Arc::new(work);
+/// Writes the CDRs and the suspended lines of a part; returns how many lines were newly suspended, too. Where others wait,
+/// it takes several transactions.
+async fn write(app: &App, mut work: Work) -> Result<(Written, usize), LedgerError> {
+    let mut all = Written::default();
+    loop {
+        let part = Arc::new(work);
+        let (written, suspended) = write_part(app, &part).await?;
+        all.new += written.new;
+        all.differs.extend(written.differs);
+        if written.done == part.cdrs.len() {
+            return Ok((all, suspended));
+        }
+        let cdrs = part.cdrs.rest(written.done, app.clock.now());
+        work = Work { cdrs, suspended: part.suspended.clone(), resolved: part.resolved.clone() };
+    }
+}
+
+async fn write_part(app: &App, work: &Arc<Work>) -> Result<(Written, usize), LedgerError> {
     // All rows at once: another import rarely inserts the same calls at the same time, and on SQLite never.
-    match app.db.tx_bulk(Arc::clone(&work), |conn, work| Box::pin(write_in(conn, work, ImportMode::Copy))).await {
+    match app.db.tx_bulk(Arc::clone(work), |conn, work| Box::pin(write_in(conn, work, ImportMode::Copy))).await {
         Err(LedgerError::Db(DbError::Unique(_))) => {}
         outcome => return outcome,
     }
-    app.db.tx_bulk(work, |conn, work| Box::pin(write_in(conn, work, ImportMode::SkipConflicts))).await
+    app.db.tx_bulk(Arc::clone(work), |conn, work| Box::pin(write_in(conn, work, ImportMode::SkipConflicts))).await
 }
 
+/// The suspended lines come with the last of the CDRs.
 async fn write_in(conn: &mut Conn, work: &Work, mode: ImportMode) -> Result<(Written, usize), LedgerError> {
     let written = work.cdrs.write(conn, mode).await?;
+    if written.done < work.cdrs.len() {
+        return Ok((written, 0));
+    }
     suspense::delete(conn, &work.resolved).await?;
     let suspended = suspense::insert(conn, &work.suspended).await?;
     Ok((written, suspended))

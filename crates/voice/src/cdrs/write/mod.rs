@@ -133,9 +133,14 @@ pub enum ImportMode {
 /// What an import has written.
 #[derive(Default)]
 pub struct Written {
+    /// CDRs of the batch that are done: from the first, and all unless others waited for the transaction to end.
+    pub done: usize,
     pub new: usize,
     pub differs: Vec<DifferingLine>,
 }
+
+/// CDRs after which an import looks whether others wait, where statements run in-process.
+const CDRS_PER_LOOK: usize = 20;
 
 impl ImportBatch {
     pub fn new(cdrs: Vec<(usize, CdrRow)>, now: Time) -> ImportBatch {
@@ -162,10 +167,18 @@ impl ImportBatch {
         self.0.len()
     }
 
-    /// Writes the CDRs of calls that are not known yet.
+    /// The CDRs after those that are done.
+    pub fn rest(&self, done: usize, now: Time) -> ImportBatch {
+        let mut rest = self.0.get(done..).unwrap_or_default().to_vec();
+        assign_ledger_ids(rest.iter_mut().map(|(_, cdr)| cdr), now);
+        ImportBatch(rest)
+    }
+
+    /// Writes the CDRs of calls that are not known yet. It may be done before the last one if others wait.
     pub async fn write(&self, conn: &mut Conn, mode: ImportMode) -> Result<Written, LedgerError> {
+        let mut written = Written::default();
         if self.0.is_empty() {
-            return Ok(Written::default());
+            return Ok(written);
         }
         // Nothing may be added to a day that is being archived. The lines were checked; only a day that was archived
         // since gets here.
@@ -173,45 +186,61 @@ impl ImportBatch {
         if self.0.iter().any(|(_, cdr)| hot_from.is_some_and(|hot_from| cdr.terms.started_at < hot_from)) {
             return Err(DbError::Unavailable("calls of these lines are being archived".to_owned()).into());
         }
-        let known = known::find(conn, &self.0).await?;
-        let unknown: Vec<&CdrRow> =
-            self.0.iter().enumerate().filter(|(at, _)| !known.contains_key(at)).map(|(_, (_, cdr))| cdr).collect();
-        let new = match mode {
-            ImportMode::Copy => {
-                store::insert(conn, &unknown, |cdr| store::values(cdr)).await?;
-                settle_import(conn, unknown.iter().copied()).await?
+        let mut new = Vec::with_capacity(self.len());
+        for part in self.0.chunks(if conn.is_in_process() { CDRS_PER_LOOK } else { self.len() }) {
+            written.differs.extend(insert_part(conn, part, mode, &mut new).await?);
+            written.done += part.len();
+            if conn.do_others_wait() {
+                break;
             }
-            ImportMode::SkipConflicts => {
-                let new = store::insert_new(conn, conn.new_id(), &unknown).await?;
-                settle_import(conn, unknown.iter().copied().filter(|cdr| new.contains(&cdr.id))).await?
-            }
-        };
-        let differs = known.iter().filter_map(|(at, duration)| {
-            let (line, cdr) = self.0.get(*at)?;
-            let (ours, theirs) = ((*duration)?, cdr.result.duration_seconds);
-            (ours != theirs).then_some(DifferingLine { line: *line, ours, theirs })
-        });
-        Ok(Written { new, differs: differs.collect() })
+        }
+        written.new = new.len();
+        settle_import(conn, &new).await?;
+        Ok(written)
     }
 }
 
-async fn settle_import<'r>(
+/// Inserts the CDRs of calls that are not known yet, and adds them to `new`. Returns the lines of known calls that differ.
+async fn insert_part<'r>(
     conn: &mut Conn,
-    new: impl Iterator<Item = &'r CdrRow> + Clone,
-) -> Result<usize, LedgerError> {
-    let new_cdrs: Vec<&CdrRow> = new.clone().collect();
-    let number = new_cdrs.len();
-    conn.count(|metrics| metrics.calls.cdrs.of("import"), number as u64);
-    let routes = Unsettled::new(new.clone()).settle(conn).await?;
-    let spans = new.map(|cdr| CallSpan {
+    part: &'r [(usize, CdrRow)],
+    mode: ImportMode,
+    new: &mut Vec<&'r CdrRow>,
+) -> Result<Vec<DifferingLine>, DbError> {
+    let known = known::find(conn, part).await?;
+    let unknown: Vec<&CdrRow> =
+        part.iter().enumerate().filter(|(at, _)| !known.contains_key(at)).map(|(_, (_, cdr))| cdr).collect();
+    match mode {
+        ImportMode::Copy => {
+            store::insert(conn, &unknown, |cdr| store::values(cdr)).await?;
+            new.extend(unknown);
+        }
+        ImportMode::SkipConflicts => {
+            let inserted = store::insert_new(conn, conn.new_id(), &unknown).await?;
+            new.extend(unknown.into_iter().filter(|cdr| inserted.contains(&cdr.id)));
+        }
+    }
+    let differs = known.iter().filter_map(|(at, duration)| {
+        let (line, cdr) = part.get(*at)?;
+        let (ours, theirs) = ((*duration)?, cdr.result.duration_seconds);
+        (ours != theirs).then_some(DifferingLine { line: *line, ours, theirs })
+    });
+    Ok(differs.collect())
+}
+
+/// Charges and counts new CDRs.
+async fn settle_import(conn: &mut Conn, new: &[&CdrRow]) -> Result<(), LedgerError> {
+    conn.count(|metrics| metrics.calls.cdrs.of("import"), new.len() as u64);
+    let routes = Unsettled::new(new.iter().copied()).settle(conn).await?;
+    let spans = new.iter().map(|cdr| CallSpan {
         account: cdr.terms.account_id,
         started_at: cdr.terms.started_at,
         ended_at: cdr.result.ended_at.unwrap_or(cdr.terms.started_at),
     });
     queue_recount(conn, spans).await?;
-    ended::queue(conn, &new_cdrs).await?;
+    ended::queue(conn, new).await?;
     usage::add_routes(conn, &routes).await?;
-    Ok(number)
+    Ok(())
 }
 
 /// Gives the CDRs with a charge the id of their ledger transaction, one for each account, and returns the ids.

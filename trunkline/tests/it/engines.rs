@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use db::params;
 use db::{Conn, Db, DbError, DbOptions, MIGRATIONS, Result, Value};
-use futures_util::future::join_all;
 use platform::ledger::{Book, Entry, Kind};
 use rusqlite::Connection;
 use tokio::task::JoinSet;
@@ -259,48 +258,6 @@ async fn a_full_write_queue_blocks_and_then_refuses() {
     other.execute_batch("COMMIT").unwrap();
     assert!(tasks.join_all().await.into_iter().all(|written| written.is_ok()));
     assert_eq!(scribbles(&db).await, 2);
-}
-
-/// Enqueues these transactions, of which those named `bulk…` are bulk, while the writer is busy, and returns their
-/// names in the order in which they ran.
-async fn order_of(db: &TestDb, group: usize, names: [&'static str; 5]) -> Vec<String> {
-    let mut options = db.options();
-    (options.group, options.lock_timeout) = (group, Duration::from_secs(60));
-    let db_of_group = Db::open(&options).await.unwrap();
-    let other = Connection::open(db.file()).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let all = names.map(|name| {
-        let (db, input) = (db_of_group.clone(), name.to_owned());
-        async move {
-            if name.starts_with("bulk") {
-                db.tx_bulk(input, |conn, name| Box::pin(write(conn, name))).await
-            } else {
-                db.tx(input, |conn, name| Box::pin(write(conn, name))).await
-            }
-        }
-    });
-    // Each is enqueued when it is polled first.
-    let (written, ()) = tokio::join!(join_all(all), async { other.execute_batch("COMMIT").unwrap() });
-    assert!(written.into_iter().all(|written| written.is_ok()));
-    let mut reader = db.read().await.unwrap();
-    let written: Vec<(String,)> = reader.all("SELECT text FROM scribbles ORDER BY rowid", &[]).await.unwrap();
-    written.into_iter().map(|(name,)| name).collect()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_bulk_transaction_never_joins_a_group_of_others() {
-    let db = TestDb::sqlite().await;
-    db.ddl(SCRIBBLES).await;
-    let ran = order_of(&db, 256, ["first", "bulk 1", "second", "bulk 2", "third"]).await;
-    assert_eq!(ran, ["first", "second", "third", "bulk 1", "bulk 2"]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn bulk_transactions_take_turns_with_groups_of_others() {
-    let db = TestDb::sqlite().await;
-    db.ddl(SCRIBBLES).await;
-    let ran = order_of(&db, 1, ["first", "bulk 1", "second", "third", "bulk 2"]).await;
-    assert_eq!(ran, ["first", "second", "bulk 1", "third", "bulk 2"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

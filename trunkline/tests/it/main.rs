@@ -94,6 +94,7 @@ mod service_status;
 mod sessions;
 mod settings;
 mod single_resources;
+mod sqlite_writer;
 mod statements;
 mod step_up;
 mod storage;

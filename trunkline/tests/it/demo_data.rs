@@ -99,7 +99,7 @@ both! {
         let body = json!({"legal_name": "Carrier BV", "contact_name": "Ada", "contact_email": ADMIN_EMAIL, "password": PASSWORD});
         node.anyone().header("X-Bootstrap-Token", &token).post("/admin/bootstrap", body).await.expect(201);
         let admin = node.sign_in(ADMIN_EMAIL).await;
-        admin.post("/admin/demo-data", json!({"days": 14, "calls": 100})).await.expect(202);
+        admin.post("/admin/demo-data", json!({"days": 7, "calls": 100})).await.expect(202);
         while status(&admin).await["progress"].as_f64().unwrap() < 0.1 {
             assert!(node.is_running());
             tokio::task::yield_now().await;

@@ -98,8 +98,8 @@ impl Line {
     }
 
     /// What something costs in milliseconds, compared with a baseline, round by round.
-    pub fn cost(what: impl Into<String>, ours: Vec<f64>, yardstick: Vec<f64>, limit: Option<Limit>) -> Line {
-        Line::compared(what.into(), ours, yardstick, limit, |spread| spread.text(2, " ms"))
+    pub fn cost(what: impl Into<String>, ours: Vec<f64>, yardstick: Vec<f64>, limit: Limit) -> Line {
+        Line::compared(what.into(), ours, yardstick, Some(limit), |spread| spread.text(2, " ms"))
     }
 
     fn compared(

@@ -54,23 +54,23 @@ fn lines(fixture: &Fixture, mut large: Costs, mut small: Costs, cdrs: i64) -> Ou
     let mut lines = Vec::new();
     for (path, name) in LISTS_OF_CALLS {
         let (large, small) = (taken(&mut large, path)?, taken(&mut small, path)?);
-        lines.push(Line::cost(format!("`GET /v1{path}`, {beside}"), large, small, Some(limit)).id(id(name)));
+        lines.push(Line::cost(format!("`GET /v1{path}`, {beside}"), large, small, limit).id(id(name)));
     }
     for (key, name, what) in
         [(DECISION, "decision", "Decision about a call"), (IMPORT, "import", "Import of 1,000 CDRs")]
     {
         let (large, small) = (taken(&mut large, key)?, taken(&mut small, key)?);
-        lines.push(Line::cost(format!("{what}, {beside}"), large, small, Some(limit)).id(id(name)));
+        lines.push(Line::cost(format!("{what}, {beside}"), large, small, limit).id(id(name)));
     }
     let what = format!("{} other lists one after the other, {beside}", large.len());
-    lines.push(Line::cost(what, total(&large), total(&small), Some(limit)).id(id("lists")));
+    lines.push(Line::cost(what, total(&large), total(&small), limit).id(id("lists")));
     let growth =
         |path: &str, costs: &[f64]| Spread::ratio(costs, small.get(path).map(Vec::as_slice).unwrap_or_default()).median;
     let most = large.iter().max_by(|(a, a_costs), (b, b_costs)| growth(a, a_costs).total_cmp(&growth(b, b_costs)));
     let (path, costs) = most.ok_or("there are no other lists")?;
     let small = small.get(path).ok_or("the lists differ")?;
     let mut line =
-        Line::cost(format!("The one of them that grows most, {beside}"), costs.clone(), small.clone(), Some(limit));
+        Line::cost(format!("The one of them that grows most, {beside}"), costs.clone(), small.clone(), limit);
     line.ours = format!("{}, `{path}`", line.ours);
     lines.push(line.id(id("list")));
     Ok(lines)

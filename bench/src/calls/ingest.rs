@@ -115,7 +115,7 @@ pub async fn measure(sqlite: &Fixture, postgres: &Fixture) -> Outcome<Vec<Line>>
             "CDR import, SQLite; baseline: PostgreSQL procedure that rates, debits and stores the same CDR",
             sqlite.clone(),
             hand.clone(),
-            None,
+            at_least(3.0),
         )
         .id("procedure-sqlite"),
         Line::beside(

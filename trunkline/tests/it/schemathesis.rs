@@ -82,7 +82,7 @@ impl Target<'_> {
         let client = self.service.sign_in(who).await;
         let key = client.with_key(key()).post(path, json!({"name": "Fuzzer", "scopes": scopes})).await.expect(201);
         let options = [&surface[..], &["--max-examples", "1"]].concat();
-        self.fuzz(key["secret"].as_str().unwrap(), &["Fuzzing"], &options).await;
+        self.fuzz(key["secret"].as_str().unwrap(), &["Examples", "Fuzzing"], &options).await;
     }
 
     fn verify(self) {

@@ -9,8 +9,8 @@ mod types;
 
 pub use search_words::search_words;
 pub use store::{
-    Contact, Details, NewAccount, TaxStanding, assign_manager, contact, delete_new, erase, find, insert, is_erased,
-    lock, move_vat_status, set_contact, set_details, tax_standing,
+    AccountRow, Contact, Details, NewAccount, TaxStanding, assign_manager, contact, delete_new, erase, find, insert,
+    is_erased, lock, move_vat_status, set_contact, set_details, tax_standing,
 };
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
 
@@ -21,7 +21,6 @@ use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Body;
 use api::problem::Problem;
 use db::Conn;
-use store::AccountRow;
 use types::AccountUpdate;
 use values::AccountId;
 

@@ -2,7 +2,7 @@
 
 use super::store;
 use super::types::{Device, MeResponse, MeUser};
-use crate::{accounts, two_factor, users};
+use crate::two_factor::SecondFactors;
 use api::answer::{Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
@@ -12,19 +12,24 @@ use values::{Rfc3339, SessionId};
 
 pub async fn me(mut ctx: ReadCtx) -> Result<Json<MeResponse>, Problem> {
     let principal = ctx.principal()?;
-    let (user, account, roles) = (principal.user_id, principal.account_id, principal.roles);
-    let user = users::find(&mut ctx, user).await?.ok_or_else(Problem::not_found)?;
+    let (id, roles) = (principal.user_id, principal.roles);
+    let (profile, account) = store::profile(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
     let user = MeUser {
-        id: user.id,
-        email: user.email,
-        name: user.name,
+        id,
+        email: profile.email,
+        name: profile.name,
         roles,
-        account_role: Some(user.account_role).filter(|_| !roles.is_team()),
-        email_verified_at: user.email_verified_at.map(Rfc3339::from),
-        has_password: user.password_hash.is_some(),
-        two_factor: two_factor::summary(&mut ctx, user.id).await?,
+        account_role: Some(profile.account_role).filter(|_| !roles.is_team()),
+        email_verified_at: profile.email_verified_at.map(Rfc3339::from),
+        has_password: profile.has_password,
+        two_factor: SecondFactors {
+            enabled: profile.has_app || profile.passkeys > 0,
+            totp: profile.has_app,
+            passkeys: profile.passkeys,
+            recovery_codes_left: profile.recovery_codes,
+        },
     };
-    Ok(Json(MeResponse { user, account: accounts::view(&mut ctx, account).await? }))
+    Ok(Json(MeResponse { user, account: account.into() }))
 }
 
 pub async fn list_devices(

@@ -26,7 +26,7 @@ pub use types::{Code, SecondFactors};
 
 use api::context::Tx;
 use api::problem::Problem;
-use db::{Conn, DbError};
+use db::Conn;
 use platform::app::App;
 use platform::crypto::keys::Purpose;
 use platform::mail::FactorChange;
@@ -35,13 +35,6 @@ use values::UserId;
 /// Whether sign-in needs a second factor.
 pub async fn is_required(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
     Ok(store::has_app(conn, user).await? || store::has_passkey(conn, user).await?)
-}
-
-/// What a user has beside its password.
-pub async fn summary(conn: &mut Conn, user: UserId) -> Result<SecondFactors, DbError> {
-    let store::Factors { has_app, passkeys, recovery_codes } = store::factors(conn, user).await?;
-    let enabled = has_app || passkeys > 0;
-    Ok(SecondFactors { enabled, totp: has_app, passkeys, recovery_codes_left: recovery_codes })
 }
 
 /// Accepts a TOTP or recovery code of a confirmed enrolment; it does not work a second time.

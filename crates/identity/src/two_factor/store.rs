@@ -67,27 +67,6 @@ pub async fn has_passkey(conn: &mut Conn, user: UserId) -> Result<bool, DbError>
     Ok(found.is_some())
 }
 
-row! {
-    /// What a user has.
-    pub struct Factors {
-        pub has_app: bool,
-        pub passkeys: i64,
-        pub recovery_codes: i64,
-    }
-}
-
-pub async fn factors(conn: &mut Conn, user: UserId) -> Result<Factors, DbError> {
-    conn.one(
-        sql!(
-            "SELECT EXISTS (SELECT 1 FROM two_factor_seeds WHERE user_id = $1 AND confirmed_at IS NOT NULL),
-                    (SELECT COUNT(*) FROM passkeys WHERE user_id = $1),
-                    (SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL)"
-        ),
-        params![user],
-    )
-    .await
-}
-
 /// Deletes the recovery codes of a user who has no second factor left.
 pub async fn drop_useless_recovery_codes(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     if !has_app(conn, user).await? && !has_passkey(conn, user).await? {

@@ -101,10 +101,13 @@ pub async fn page(
     }
     let scan = scan_by_time(conn, filter).await?;
     if !has_more_filters(filter, scan) {
-        if let Some(account) = newest_of(filter, after, limit) {
-            return Ok(cut(store::list_newest(conn, account, fetch).await?, limit));
-        }
-        return Ok(cut(store::list(conn, &scan, filter, cursor, fetch, fetch).await?, limit));
+        let rows = match scan {
+            Scan::Account(_) | Scan::AllAccounts if is_newest(filter, after, limit) => {
+                store::list_newest(conn, filter.account, fetch).await?
+            }
+            _ => store::list(conn, &scan, filter, cursor, fetch, fetch).await?,
+        };
+        return Ok(cut(rows, limit));
     }
     let rows = store::list(conn, &scan, filter, cursor, MAX_SCANNED, fetch).await?;
     if rows.len() > limit {
@@ -120,9 +123,14 @@ pub async fn page(
 /// The account whose newest CDRs, without any other condition, are the page; none if it is another page.
 pub fn newest_of(filter: &CdrFilter, after: Option<CdrCursor>, limit: usize) -> Option<AccountId> {
     let account = filter.account.filter(|_| filter.trunk.is_none() && filter.call_id.is_none())?;
-    let is_newest = after.is_none() && !filter.has_range() && !has_more_filters(filter, Scan::Account(account));
+    let is_all = !has_more_filters(filter, Scan::Account(account)) && is_newest(filter, after, limit);
+    is_all.then_some(account)
+}
+
+/// Whether a page begins with the newest CDR and is short enough for [`store::list_newest`].
+fn is_newest(filter: &CdrFilter, after: Option<CdrCursor>, limit: usize) -> bool {
     let is_short = i64::try_from(limit).is_ok_and(|limit| limit < store::MAX_NEWEST);
-    (is_newest && is_short).then_some(account)
+    after.is_none() && !filter.has_range() && is_short
 }
 
 /// A page of these rows, the last of which may be one too many.

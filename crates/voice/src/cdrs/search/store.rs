@@ -160,24 +160,31 @@ pub async fn each_newest(
     Ok(window)
 }
 
-/// How many of an account's newest CDRs [`list_newest`] and [`each_newest`] can return.
+/// How many of the newest CDRs [`list_newest`] and [`each_newest`] can return.
 pub const MAX_NEWEST: i64 = 201;
 
-/// An account's newest CDRs, by a plan that PostgreSQL keeps.
-pub async fn list_newest(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<CdrListRow>, DbError> {
-    let mut rows: Vec<CdrListRow> = conn
-        .all(
-            sql!(
-                "SELECT ",
-                CdrListRow::COLS,
-                " FROM (SELECT ",
-                CdrListRow::COLS,
-                " FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS newest
-                 LIMIT $2"
-            ),
-            params![account, limit],
-        )
-        .await?;
+/// The newest CDRs of an account or of all, by a plan that PostgreSQL keeps.
+pub async fn list_newest(conn: &mut Conn, account: Option<AccountId>, limit: i64) -> Result<Vec<CdrListRow>, DbError> {
+    let of_account = sql!(
+        "SELECT ",
+        CdrListRow::COLS,
+        " FROM (SELECT ",
+        CdrListRow::COLS,
+        " FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS newest
+         LIMIT $2"
+    );
+    let of_all = sql!(
+        "SELECT ",
+        CdrListRow::COLS,
+        " FROM (SELECT ",
+        CdrListRow::COLS,
+        " FROM cdrs ORDER BY id DESC LIMIT 201) AS newest
+         LIMIT $1"
+    );
+    let mut rows: Vec<CdrListRow> = match account {
+        Some(account) => conn.all(of_account, params![account, limit]).await?,
+        None => conn.all(of_all, params![limit]).await?,
+    };
     rows.sort_by_key(|row| Reverse((row.started_at, row.id)));
     Ok(rows)
 }

@@ -1,5 +1,6 @@
-//! SQLite: a pool of read-only connections, the writer, and running statements.
+//! SQLite: a pool of read-only connections, the writer, checkpoints, and running statements.
 
+mod checkpoints;
 mod unique;
 mod writer;
 
@@ -26,6 +27,7 @@ use super::signals::Signals;
 use super::statements::Inserts;
 use super::{Load, Reader};
 use crate::metrics::Metrics;
+use checkpoints::Checkpoints;
 
 pub(super) use writer::Writer;
 
@@ -46,14 +48,15 @@ impl Sqlite {
         signals: &Arc<Signals>,
     ) -> Result<Sqlite> {
         create(path)?;
-        let connection = connect(path, options.lock_timeout, Access::ReadWrite)?;
+        let mut connection = connect(path, options.lock_timeout, Access::ReadWrite)?;
         require_durable(&connection)?;
+        let checkpoints = Checkpoints::start(&mut connection, path.to_owned(), options.lock_timeout)?;
         let conn = Conn::sqlite(connection, Access::ReadWrite, metrics);
         let readers = |size| Arc::new(Readers::new(path, size, options, metrics));
         Ok(Sqlite {
             readers: readers(options.readers),
             reporters: readers(options.reporters),
-            writer: Writer::start(conn, options, metrics, signals)?,
+            writer: Writer::start(conn, checkpoints, options, metrics, signals)?,
         })
     }
 

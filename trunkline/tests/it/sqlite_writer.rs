@@ -1,7 +1,9 @@
-//! The order in which SQLite's one writer runs transactions.
+//! SQLite's one writer: the order in which it runs transactions, and the checkpoints of its WAL.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use db::{Conn, Db, Result, params};
@@ -41,4 +43,38 @@ async fn bulk_transactions_take_turns_with_all_others() {
     let ran: Vec<(String,)> = reader.all("SELECT name FROM runs ORDER BY number", &[]).await.unwrap();
     let ran: Vec<&str> = ran.iter().map(|(name,)| name.as_str()).collect();
     assert_eq!(ran, ["first", "second", "bulk 1", "third", "bulk 2"]);
+}
+
+async fn fill_pages(conn: &mut Conn) -> Result<u64> {
+    let page = "x".repeat(4000);
+    conn.exec(
+        "INSERT INTO pages (text)
+         WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 100)
+         SELECT $1 FROM numbers",
+        params![page],
+    )
+    .await
+}
+
+/// How often the WAL began anew, by its header.
+fn wal_beginnings(db: &TestDb) -> u32 {
+    let mut number = [0; 4];
+    File::open(db.file().with_extension("db-wal")).unwrap().read_exact_at(&mut number, 12).unwrap();
+    u32::from_be_bytes(number)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wal_of_four_thousand_pages_is_copied_and_begins_anew() {
+    let db = TestDb::sqlite().await;
+    db.ddl("CREATE TABLE pages (text TEXT NOT NULL);").await;
+    let before = wal_beginnings(&db);
+    let mut transactions = 0;
+    // On a busy machine it takes a while.
+    while wal_beginnings(&db) == before && transactions < 1000 {
+        db.tx((), |conn, ()| Box::pin(fill_pages(conn))).await.unwrap();
+        transactions += 1;
+    }
+    assert!((40..1000).contains(&transactions), "{transactions}");
+    let (rows,): (i64,) = db.read().await.unwrap().one("SELECT COUNT(*) FROM pages", &[]).await.unwrap();
+    assert_eq!(rows, transactions * 100);
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::checkpoints::Checkpoints;
 use crate::PANICKED;
 use crate::conn::Conn;
 use crate::error::{DbError, Result};
@@ -83,6 +84,7 @@ impl Drop for Waits {
 impl Writer {
     pub(super) fn start(
         mut conn: Conn,
+        checkpoints: Checkpoints,
         options: &DbOptions,
         metrics: &Arc<Metrics>,
         signals: &Arc<Signals>,
@@ -93,7 +95,11 @@ impl Writer {
         let (group, metrics, signals) = (options.group, Arc::clone(metrics), Arc::clone(signals));
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write(conn, transactions, group, &metrics.database, &signals))
+            .spawn(move || {
+                write(&mut conn, transactions, group, &metrics.database, &signals);
+                // So that its connection is the last one, which cleans up.
+                drop(checkpoints);
+            })
             .map_err(DbError::other)?;
         Ok(Writer { queue, others, bulk: Arc::new(Semaphore::new(MAX_BULK)), wait: options.wait })
     }
@@ -170,13 +176,13 @@ impl Waiting {
     }
 }
 
-fn write(mut conn: Conn, queue: mpsc::Receiver<Queued>, limit: usize, metrics: &Database, signals: &Signals) {
+fn write(conn: &mut Conn, queue: mpsc::Receiver<Queued>, limit: usize, metrics: &Database, signals: &Signals) {
     let mut commit_time = Duration::ZERO;
     let mut waiting = Waiting { queue, bulk: VecDeque::new(), is_bulk_turn: false };
     while let Some(first) = waiting.first() {
         let max_time = MAX_GROUP_TIME.min(commit_time * MAX_COMMIT_TIMES);
         let mut group = Group { transactions: Vec::new(), rolled_back: 0, max_time, commit_time, metrics };
-        let written = group.write(&mut conn, first, &mut waiting, limit);
+        let written = group.write(conn, first, &mut waiting, limit);
         let effects = conn.effects().drain(..);
         let size = group.transactions.len() as u64;
         commit_time = group.commit_time;
@@ -186,7 +192,7 @@ fn write(mut conn: Conn, queue: mpsc::Receiver<Queued>, limit: usize, metrics: &
             metrics.transactions.of("failed").inc_by(size);
             drop(effects);
             // Fails if SQLite has already rolled back the transaction by itself.
-            let _ = sql(&conn, "ROLLBACK");
+            let _ = sql(conn, "ROLLBACK");
         } else {
             effects.for_each(|effect| effect.apply(signals));
             metrics.transactions.of("committed").inc_by(size - group.rolled_back);

@@ -76,7 +76,7 @@ impl Callers {
         if let Some(caller) = self.find(token, ip, now, epoch) {
             return Ok((caller, None));
         }
-        let (caller, conn) = look_up(app, app.db.read_consistent().await?, token, ip, now).await?;
+        let (caller, conn) = look_up(app, app.db.read_few().await?, token, ip, now).await?;
         self.insert(token, ip, now, epoch, caller.clone());
         Ok((caller, conn))
     }

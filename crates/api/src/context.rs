@@ -138,7 +138,7 @@ impl RequestCtx {
     pub(super) async fn reader(&self) -> Result<Reader, DbError> {
         match self.may_read_replica() {
             true => self.app.db.read_for_reports().await,
-            false => self.app.db.read_consistent().await,
+            false => self.app.db.read_few().await,
         }
     }
 

@@ -44,7 +44,9 @@ pub struct Conn {
     /// What transactions do once they are committed.
     effects: Vec<Effect>,
     /// How many transactions wait for the writer (SQLite).
-    others: Arc<AtomicUsize>,
+    others: Option<Arc<AtomicUsize>>,
+    /// How many statements of a SQLite reader come before its snapshot.
+    before_snapshot: Option<u8>,
 }
 
 /// What a transaction does if and when it is committed.
@@ -96,7 +98,8 @@ impl Conn {
             now: Time::from_millis(0),
             metrics: Arc::clone(metrics),
             effects: Vec::new(),
-            others: Arc::default(),
+            others: None,
+            before_snapshot: None,
         }
     }
 
@@ -122,11 +125,11 @@ impl Conn {
     /// Whether others wait for this transaction to end (SQLite). A [bulk](crate::Db::tx_bulk) one that can go on in another
     /// may end early.
     pub fn do_others_wait(&self) -> bool {
-        self.others.load(Ordering::Relaxed) > 0
+        self.others.as_ref().is_some_and(|others| others.load(Ordering::Relaxed) > 0)
     }
 
     pub(super) fn set_others(&mut self, others: &Arc<AtomicUsize>) {
-        self.others = Arc::clone(others);
+        self.others = Some(Arc::clone(others));
     }
 
     /// Adds to a counter if and when the transaction is committed.
@@ -384,7 +387,11 @@ impl Conn {
     }
 
     /// Refuses every statement after a failed one, and writes by a reader.
-    fn check_allowed(&self, sql: &str) -> Result<()> {
+    fn check_allowed(&mut self, sql: &str) -> Result<()> {
+        match self.before_snapshot {
+            Some(0) => self.begin_read_snapshot()?,
+            more => self.before_snapshot = more.map(|more| more - 1),
+        }
         match self.access {
             Access::ReadWrite if self.failed => Err(DbError::Aborted),
             Access::ReadOnly if !sql.trim_start().starts_with("SELECT") && !sql.trim_start().starts_with("WITH") => {
@@ -429,8 +436,15 @@ impl Conn {
         DbError::Retry
     }
 
+    /// Makes all statements of a SQLite reader but the first one see the same state: most readers run one, which is a
+    /// snapshot in itself.
+    pub(super) fn begin_read_snapshot_after_one(&mut self) {
+        self.before_snapshot = self.is_sqlite().then_some(1);
+    }
+
     /// Makes all further statements of a SQLite reader see the same state. Does nothing on PostgreSQL.
     pub(super) fn begin_read_snapshot(&mut self) -> Result<()> {
+        self.before_snapshot = None;
         self.as_sqlite().map_or(Ok(()), |connection| Ok(connection.prepare_cached("BEGIN")?.raw_execute().map(drop)?))
     }
 
@@ -447,6 +461,7 @@ impl Conn {
         self.failed = false;
         self.conflicted = false;
         self.found_disk_full = false;
+        self.before_snapshot = None;
     }
 
     /// Takes the connection out; what is left refuses every statement.

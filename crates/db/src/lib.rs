@@ -1,7 +1,7 @@
 //! The database: one API for SQLite and PostgreSQL.
 //!
 //! [`Db::open`] opens a SQLite file or a PostgreSQL server and refuses one whose settings could lose a commit.
-//! [`Db::read`] and [`Db::read_consistent`] lend a read-only connection, [`Db::tx`] runs a function in one transaction,
+//! [`Db::read`] and [`Db::read_few`] lend a read-only connection, [`Db::tx`] runs a function in one transaction,
 //! [`Db::report`] and [`Db::snapshot`] run a long read without blocking requests, [`Db::for_reports`] is where lists and
 //! reports read, which may be a standby. All of them use a [`Conn`]: `one`, `opt`, `all`, `each`, `exec` and
 //! `insert_many`, with one SQL text for both engines.
@@ -169,11 +169,11 @@ impl Db {
         Ok(reader)
     }
 
-    /// A read-only connection for a few statements in a row. On SQLite they all see the state of the first one, and
-    /// only that one has to lock the database.
-    pub async fn read_consistent(&self) -> Result<Reader> {
+    /// A read-only connection for a few statements in a row. On SQLite all but the first one see the same state, and only
+    /// the first two have to lock the database.
+    pub async fn read_few(&self) -> Result<Reader> {
         let mut reader = self.read().await?;
-        reader.begin_read_snapshot()?;
+        reader.begin_read_snapshot_after_one();
         Ok(reader)
     }
 

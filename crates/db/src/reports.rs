@@ -45,11 +45,11 @@ impl Db {
     /// A read-only connection of [`for_reports`](Db::for_reports).
     pub async fn read_for_reports(&self) -> Result<Reader> {
         let db = self.for_reports().await;
-        match (db.read_consistent().await, &self.replica) {
+        match (db.read_few().await, &self.replica) {
             // It went away since it was measured.
             (Err(error), Some(replica)) if db.replica.is_none() => {
                 replica.set_away(&error);
-                self.read_consistent().await
+                self.read_few().await
             }
             (lent, _) => lent,
         }

@@ -68,7 +68,7 @@ fn in_memory(app: &App) -> Vec<Reading> {
 }
 
 async fn in_database(app: &App) -> Result<Vec<Reading>, DbError> {
-    let mut conn = app.db.read_consistent().await?;
+    let mut conn = app.db.read_few().await?;
     let queue = jobs::queue_stats(&mut conn).await?;
     let calls = calls::count_live(&mut conn).await?;
     let suspended = cdrs::count_suspended(&mut conn).await?;

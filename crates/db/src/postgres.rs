@@ -113,13 +113,15 @@ impl Postgres {
     /// Refuses a server that could lose a commit in a power failure.
     async fn require_durable(&self) -> Result<()> {
         let client = self.pool.get().await?;
-        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
-            let row = client.query_one("SELECT current_setting($1)", &[&setting]).await?;
-            if row.try_get::<_, &str>(0)? == "off" {
-                return Err(DbError::other(format!("PostgreSQL must not run with {setting} = off")));
+        let unsafe_setting = "SELECT name FROM unnest(ARRAY['fsync', 'full_page_writes', 'synchronous_commit']) AS name
+                              WHERE current_setting(name) = 'off' LIMIT 1";
+        match client.query_opt(unsafe_setting, &[]).await? {
+            Some(row) => {
+                let setting: &str = row.try_get(0)?;
+                Err(DbError::other(format!("PostgreSQL must not run with {setting} = off")))
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn load(&self) -> Load {

@@ -6,8 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::queue::{Kind, enqueue_at};
-use db::{Clock, Conn, Db, DbError};
-use db::{params, sql};
+use db::{Clock, Conn, Db, DbError, Statement, params, sql};
 use values::{Cron, Time};
 
 /// A job that is enqueued by a cron expression, with an empty payload.
@@ -45,6 +44,14 @@ struct ScheduleUpdate {
     to: Time,
     /// Whether the stored tick is due, so that its job is enqueued.
     is_due: bool,
+}
+
+impl ScheduleUpdate {
+    /// The row of a new schedule, unless another node has added it.
+    fn insert(&self) -> Option<Statement> {
+        let sql = sql!("INSERT INTO schedules (name, next_run_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
+        self.from.is_none().then(|| Statement::new(sql, params![self.schedule.name, self.to]))
+    }
 }
 
 impl ParsedSchedule {
@@ -98,9 +105,11 @@ pub(super) async fn tick(db: &Db, clock: &Clock, schedules: &[ParsedSchedule]) -
     // In the same order on every node, so that two that tick together do not deadlock.
     db.tx(updates, |conn, updates| {
         Box::pin(async move {
+            let added: Vec<Statement> = updates.iter().filter_map(ScheduleUpdate::insert).collect();
+            conn.exec_many(&added).await?;
             let mut ticked = 0;
             for update in updates {
-                ticked += usize::from(apply(conn, update).await?);
+                ticked += usize::from(advance(conn, update).await?);
             }
             Ok(ticked)
         })
@@ -108,14 +117,10 @@ pub(super) async fn tick(db: &Db, clock: &Clock, schedules: &[ParsedSchedule]) -
     .await
 }
 
-/// Advances the schedule unless another node did, and returns whether a job was enqueued.
-async fn apply(conn: &mut Conn, update: &ScheduleUpdate) -> Result<bool, DbError> {
+/// Advances a stored schedule unless another node did, and returns whether a job was enqueued.
+async fn advance(conn: &mut Conn, update: &ScheduleUpdate) -> Result<bool, DbError> {
+    let Some(from) = update.from else { return Ok(false) };
     let name = update.schedule.name;
-    let Some(from) = update.from else {
-        let sql = sql!("INSERT INTO schedules (name, next_run_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
-        conn.exec(sql, params![name, update.to]).await?;
-        return Ok(false);
-    };
     let sql = sql!("UPDATE schedules SET next_run_at = $3 WHERE name = $1 AND next_run_at = $2");
     let advanced = conn.exec(sql, params![name, from, update.to]).await? == 1;
     if advanced && update.is_due {

@@ -8,6 +8,7 @@
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
@@ -15,6 +16,8 @@ use db::{Clock, Db, DbOptions, Entropy, MIGRATIONS, sqlite_ddl};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use tempfile::TempDir;
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 use tokio_postgres::NoTls;
 use uuid::Uuid;
 
@@ -103,7 +106,8 @@ fn block_on(test: LocalBoxFuture<'_, ()>) {
 
 /// A migrated database of one test.
 pub struct TestDb {
-    db: Db,
+    /// Opened when it is used first: many tests use the one of their world only.
+    db: OnceLock<Db>,
     /// The URL to open it again.
     pub url: String,
     place: Place,
@@ -119,7 +123,7 @@ impl Deref for TestDb {
     type Target = Db;
 
     fn deref(&self) -> &Db {
-        &self.db
+        self.db.get_or_init(|| block_in_place(|| Handle::current().block_on(open(&self.url))))
     }
 }
 
@@ -129,7 +133,7 @@ impl TestDb {
         let file = folder.path().join("test.db");
         std::fs::copy(sqlite_template().await, &file).unwrap();
         let url = format!("sqlite://{}", file.display());
-        TestDb { db: open(&url).await, url, place: Place::Folder(folder) }
+        TestDb { db: OnceLock::new(), url, place: Place::Folder(folder) }
     }
 
     pub async fn postgres() -> TestDb {
@@ -140,7 +144,7 @@ impl TestDb {
         let create = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
         server.batch_execute(&create).await.unwrap();
         let url = postgres_url(&name);
-        TestDb { db: open(&url).await, url, place: Place::Server(name, server) }
+        TestDb { db: OnceLock::new(), url, place: Place::Server(name, server) }
     }
 
     pub fn options(&self) -> DbOptions {
@@ -170,7 +174,7 @@ impl TestDb {
     pub async fn ddl(&self, text: &str) {
         let text = if self.is_shared() { text.to_owned() } else { sqlite_ddl(text) };
         let statements: Vec<String> = text.split_inclusive(';').map(str::to_owned).collect();
-        let run = self.db.tx(statements, |conn, statements| {
+        let run = self.tx(statements, |conn, statements| {
             Box::pin(async move {
                 for statement in statements.iter().filter(|statement| !statement.trim().is_empty()) {
                     conn.exec(statement.clone().leak(), &[]).await?;

@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
-use db::Db;
+use db::{Db, DbError};
 use futures_util::future::join_all;
-use serde_json::json;
+use platform::audit::{self, Actor, Entry, Outcome};
+use serde_json::{Map, json};
 use tempfile::TempDir;
 use values::Role;
 
@@ -121,6 +122,27 @@ both! {
         world.end().await;
     }
 
+    async fn a_long_audit_log_moves_to_files_of_bounded_length(db) {
+        let world = World::with(db, &[("TRUNKLINE_AUDIT_DAYS", "30")]).await;
+        world.settle().await;
+        // The cleanup of files would take those for weeks old.
+        change(db, "UPDATE schedules SET next_run_at = next_run_at + 31536000000 WHERE name = 'orphans'").await;
+        let append = world.node.app.db.tx(world.node.app.clone(), |conn, app| {
+            Box::pin(async move {
+                for _ in 0..2500 {
+                    audit::append(conn, &app.keys, &entry_of_the_system()).await?;
+                }
+                Ok::<_, DbError>(())
+            })
+        });
+        append.await.unwrap();
+        world.advance(32 * DAY).await;
+        let files = if db.is_shared() { 1 } else { 3 };
+        let folder = world.take_folder().await;
+        let (holds, message) = verify_archives(db, folder.path());
+        assert!(holds && message.contains(&format!("older rows are valid too, in {files} files")), "{message}");
+    }
+
     async fn old_audit_rows_move_to_files_that_verify(db) {
         let world = World::with(db, &[("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_AUDIT_DAYS", "30")]).await;
         world.settle().await;
@@ -211,6 +233,20 @@ fn stored_file(folder: &Path, hash: &str) -> Option<PathBuf> {
         let rest = path.to_string_lossy().replace('/', "");
         if path.is_dir() { stored_file(&path, hash) } else { rest.contains(hash).then_some(path) }
     })
+}
+
+fn entry_of_the_system() -> Entry {
+    Entry {
+        action: "audit.archive",
+        account_id: None,
+        user_id: None,
+        actor: Some(Actor::System),
+        ip: None,
+        user_agent: None,
+        outcome: Outcome::Success,
+        reason: None,
+        meta: Map::new(),
+    }
 }
 
 fn verify_archives(db: &TestDb, folder: &Path) -> (bool, String) {

@@ -18,6 +18,10 @@ use platform::outside::files::ContentHash;
 
 pub const ARCHIVE: Kind = Kind::new("audit.archive").attempts(3);
 
+/// Rows of one file, which leave the table in one transaction.
+const FILE_ROWS: usize = 10_000;
+/// The same on SQLite, where everybody who writes waits for it.
+const FILE_ROWS_OF_ONE_WRITER: usize = 1000;
 /// More than the rows of one file can have.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// Checkpoints read at a time.
@@ -26,9 +30,10 @@ const PAGE: i64 = 100;
 pub async fn archive_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let app = &context.app;
     let cutoff = context.clock.now().minus(app.settings.audit_retention);
+    let rows = app.db.bulk_rows(FILE_ROWS_OF_ONE_WRITER, FILE_ROWS) as i64;
     loop {
-        let read = app.db.report((app.keys.clone(), cutoff), |conn, (keys, cutoff)| {
-            Box::pin(archive::next_segment(conn, keys, *cutoff))
+        let read = app.db.report((app.keys.clone(), cutoff, rows), |conn, (keys, cutoff, rows)| {
+            Box::pin(archive::next_segment(conn, keys, *cutoff, *rows))
         });
         let segment =
             read.await?.map_err(|fault| JobError::Permanent(format!("the audit chain is broken: {fault}")))?;
@@ -39,7 +44,7 @@ pub async fn archive_job(context: JobContext<App>, _: Value) -> Result<(), JobEr
         let body = stream::iter([Ok::<_, Infallible>(Bytes::from(lines))]);
         let stored = app.files.put(body, MAX_FILE_BYTES).await.map_err(|error| JobError::Failed(error.to_string()))?;
         let work = (app.clone(), segment, stored.hash);
-        let moved = app.db.tx(work, |conn, (app, segment, file)| Box::pin(replace(conn, app, segment, *file)));
+        let moved = app.db.tx_bulk(work, |conn, (app, segment, file)| Box::pin(replace(conn, app, segment, *file)));
         if !moved.await? {
             return Ok(());
         }

@@ -16,9 +16,6 @@ use crate::outside::files::ContentHash;
 use db::{Conn, DbError, params, sql};
 use values::{AccountId, Time, UserId};
 
-/// Rows of one file.
-const MAX_ROWS: i64 = 10_000;
-
 /// The oldest rows of the log, in order and verified.
 pub struct Segment {
     rows: Vec<Row>,
@@ -103,15 +100,20 @@ impl Segment {
     }
 }
 
-/// The oldest rows, up to the first one that is not older than the cutoff. An error if the chain is broken there: what
-/// cannot be verified must stay where it is.
-pub async fn next_segment(conn: &mut Conn, keys: &Keys, cutoff: Time) -> Result<Result<Segment, Fault>, DbError> {
+/// The oldest rows, up to this many or the first one that is not older than the cutoff. An error if the chain is broken
+/// there: what cannot be verified must stay where it is.
+pub async fn next_segment(
+    conn: &mut Conn,
+    keys: &Keys,
+    cutoff: Time,
+    max_rows: i64,
+) -> Result<Result<Segment, Fault>, DbError> {
     let start = checkpoint::last(conn).await?.map(|last| last.end()).unwrap_or_default();
     let ring = Ring::load(conn, keys).await?;
     let mut walk = Walk::new(&ring, start.clone());
     let mut rows: Vec<Row> = Vec::new();
     let mut is_old = true;
-    read_rows(conn, start.seq, MAX_ROWS, |row| {
+    read_rows(conn, start.seq, max_rows, |row| {
         is_old &= row.ts < cutoff;
         if is_old {
             walk.step(&row);

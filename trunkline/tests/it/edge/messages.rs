@@ -19,6 +19,8 @@ pub struct Talk {
     pub call_id: String,
     /// From the answer to the first BYE.
     pub millis: i64,
+    /// From the answer to the last one: a BYE that gets no response, since the edge is away, is sent again.
+    pub last_millis: i64,
 }
 
 impl Message {
@@ -57,12 +59,13 @@ pub fn read(file: &Path) -> Vec<Message> {
 pub fn talks(messages: &[Message]) -> Vec<Talk> {
     let mut talks: Vec<Talk> = Vec::new();
     for goodbye in messages.iter().filter(|message| message.is_bye()) {
-        let is_told = talks.iter().any(|talk| talk.call_id == goodbye.call_id);
         let answer = messages.iter().find(|message| message.call_id == goodbye.call_id && message.is_answer());
-        if let (false, Some(answer)) = (is_told, answer) {
-            #[allow(clippy::cast_possible_truncation)]
-            let millis = ((goodbye.at - answer.at) * 1000.0).round() as i64;
-            talks.push(Talk { call_id: goodbye.call_id.clone(), millis });
+        let Some(answer) = answer else { continue };
+        #[allow(clippy::cast_possible_truncation)]
+        let millis = ((goodbye.at - answer.at) * 1000.0).round() as i64;
+        match talks.iter_mut().find(|talk| talk.call_id == goodbye.call_id) {
+            Some(talk) => talk.last_millis = millis,
+            None => talks.push(Talk { call_id: goodbye.call_id.clone(), millis, last_millis: millis }),
         }
     }
     talks

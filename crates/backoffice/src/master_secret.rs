@@ -6,14 +6,14 @@
 //! neither in [`SEALED`] nor a file would be lost.
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::webhook_endpoints;
 use api::idempotency;
 use db::{Conn, Db, DbError};
 use identity::{sessions, two_factor};
 use platform::app::{App, StartError, rotation};
-use platform::audit::{self, Actor, Entry, Outcome};
+use platform::audit::{self, Entry};
 use platform::crypto::keys::Keys;
 use platform::crypto::resealed::Resealed;
 use platform::jobs::{JobContext, JobError};
@@ -77,17 +77,6 @@ async fn finish(conn: &mut Conn, app: &App) -> Result<bool, DbError> {
     if !rotation::finish(conn, &app.keys).await? {
         return Ok(false);
     }
-    let entry = Entry {
-        action: "secrets.rotate",
-        account_id: None,
-        user_id: None,
-        actor: Some(Actor::System),
-        ip: None,
-        user_agent: None,
-        outcome: Outcome::Success,
-        reason: None,
-        meta: Map::from_iter([("by".to_owned(), json!("console"))]),
-    };
-    audit::append(conn, &app.keys, &entry).await?;
+    audit::append(conn, &app.keys, &Entry::by_system("secrets.rotate", None, [("by", "console")])).await?;
     Ok(true)
 }

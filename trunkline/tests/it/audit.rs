@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use data_encoding::HEXLOWER;
 use db::{Db, DbError};
 use futures_util::future::join_all;
-use platform::audit::{self, Actor, Entry, Outcome};
-use serde_json::{Map, json};
+use platform::audit::{self, Entry};
+use serde_json::json;
 use tempfile::TempDir;
 use values::Role;
 
@@ -129,8 +129,9 @@ both! {
         change(db, "UPDATE schedules SET next_run_at = next_run_at + 31536000000 WHERE name = 'orphans'").await;
         let append = world.node.app.db.tx(world.node.app.clone(), |conn, app| {
             Box::pin(async move {
+                let entry = Entry::by_system("secrets.rotate", None, [("by", "test")]);
                 for _ in 0..2500 {
-                    audit::append(conn, &app.keys, &entry_of_the_system()).await?;
+                    audit::append(conn, &app.keys, &entry).await?;
                 }
                 Ok::<_, DbError>(())
             })
@@ -233,20 +234,6 @@ fn stored_file(folder: &Path, hash: &str) -> Option<PathBuf> {
         let rest = path.to_string_lossy().replace('/', "");
         if path.is_dir() { stored_file(&path, hash) } else { rest.contains(hash).then_some(path) }
     })
-}
-
-fn entry_of_the_system() -> Entry {
-    Entry {
-        action: "audit.archive",
-        account_id: None,
-        user_id: None,
-        actor: Some(Actor::System),
-        ip: None,
-        user_agent: None,
-        outcome: Outcome::Success,
-        reason: None,
-        meta: Map::new(),
-    }
 }
 
 fn verify_archives(db: &TestDb, folder: &Path) -> (bool, String) {

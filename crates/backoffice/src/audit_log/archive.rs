@@ -7,12 +7,12 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use db::{Conn, DbError};
 use platform::app::{App, StartError};
 use platform::audit::archive::{self, Segment};
-use platform::audit::{self, Actor, Entry, Fault, Outcome, Ring};
+use platform::audit::{self, Entry, Fault, Ring};
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::ContentHash;
 
@@ -80,17 +80,6 @@ async fn replace(conn: &mut Conn, app: &App, segment: &Segment, file: ContentHas
         return Ok(false);
     }
     let meta = [("rows", json!(segment.len())), ("file", json!(file.to_string()))];
-    let entry = Entry {
-        action: "audit.archive",
-        account_id: None,
-        user_id: None,
-        actor: Some(Actor::System),
-        ip: None,
-        user_agent: None,
-        outcome: Outcome::Success,
-        reason: None,
-        meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), value))),
-    };
-    audit::append(conn, &app.keys, &entry).await?;
+    audit::append(conn, &app.keys, &Entry::by_system("audit.archive", None, meta)).await?;
     Ok(true)
 }

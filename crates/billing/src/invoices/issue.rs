@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::document::{Draft, Facts};
 use super::lines;
@@ -22,7 +22,7 @@ use identity::balance::CURRENCY;
 use identity::events::{self, EventType};
 use identity::notifications::{InvoiceIssued, notify};
 use platform::app::App;
-use platform::audit::{self, Actor, Entry as AuditEntry, Outcome};
+use platform::audit::{self, Entry as AuditEntry};
 use platform::jobs;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use values::{AccountId, Currency, Date, Money, Time};
@@ -168,17 +168,7 @@ async fn announce(
         ("number", invoice.number.clone()),
         ("vat_category", decision.category.to_string()),
     ];
-    let entry = AuditEntry {
-        action: "invoice.issue",
-        account_id: Some(invoice.account_id),
-        user_id: None,
-        actor: Some(Actor::System),
-        ip: None,
-        user_agent: None,
-        outcome: Outcome::Success,
-        reason: None,
-        meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), Value::from(value)))),
-    };
+    let entry = AuditEntry::by_system("invoice.issue", Some(invoice.account_id), meta);
     Ok(audit::append(conn, &request.app.keys, &entry).await?)
 }
 

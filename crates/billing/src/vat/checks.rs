@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -17,7 +17,7 @@ use db::{Conn, DbError, Entropy};
 use identity::accounts::{self, TaxStanding, VatStatus};
 use identity::notifications::{VatInvalid, VatValid, notify};
 use platform::app::App;
-use platform::audit::{self, Actor, Entry, Outcome};
+use platform::audit::{self, Entry, Outcome};
 use platform::jobs::{self, Class, JobContext, JobError, Kind};
 use platform::outside::vies::Verdict;
 use values::{AccountId, Time, VatId};
@@ -196,14 +196,8 @@ async fn record_check(conn: &mut Conn, result: &CheckResult) -> Result<(), DbErr
 fn audit_entry(result: &CheckResult, before: &TaxStanding, status: VatStatus) -> Entry {
     let meta = [("vat_id", result.vat_id.as_str()), ("from", before.vat_status.as_str()), ("to", status.as_str())];
     Entry {
-        action: "vat.checked",
-        account_id: Some(result.account),
-        user_id: None,
-        actor: Some(Actor::System),
-        ip: None,
-        user_agent: None,
         outcome: if status == VatStatus::Invalid { Outcome::Failure } else { Outcome::Success },
         reason: (status == VatStatus::Invalid).then(|| status.as_str().to_owned()),
-        meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), Value::from(value)))),
+        ..Entry::by_system("vat.checked", Some(result.account), meta)
     }
 }

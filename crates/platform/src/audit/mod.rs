@@ -62,6 +62,27 @@ pub struct Entry {
     pub meta: Map<String, Value>,
 }
 
+impl Entry {
+    /// A success of the service itself, which nobody asked for by a request.
+    pub fn by_system<V: Into<Value>>(
+        action: &'static str,
+        account_id: Option<AccountId>,
+        meta: impl IntoIterator<Item = (&'static str, V)>,
+    ) -> Entry {
+        Entry {
+            action,
+            account_id,
+            user_id: None,
+            actor: Some(Actor::System),
+            ip: None,
+            user_agent: None,
+            outcome: Outcome::Success,
+            reason: None,
+            meta: meta.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
+        }
+    }
+}
+
 row! {
     /// A stored row.
     #[derive(Clone, Debug)]

@@ -11,8 +11,6 @@ mod types;
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-
 use super::chargebacks::{self, ChargebackStatus};
 use super::rules::{PaymentStatus, next_poll};
 use super::store::{self as payments, PaymentFilter, PaymentRow};
@@ -27,7 +25,7 @@ use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::names::Names;
 use platform::app::App;
-use platform::audit::{self, Actor, Outcome};
+use platform::audit::{self, Outcome};
 use platform::jobs::JobError;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError, NewHold};
 use platform::outside::payments::{Provider, ProviderError, RefundState};
@@ -306,14 +304,9 @@ fn audit_entry(refund: &RefundRow, payment: &PaymentRow, state: RefundState) -> 
     let refused = state == RefundState::Failed;
     let meta = [("payment_id", payment.id.to_string()), ("refund_id", refund.id.to_string())];
     audit::Entry {
-        action: "payment.refund",
-        account_id: Some(payment.account_id),
         user_id: Some(refund.requested_by),
-        actor: Some(Actor::System),
-        ip: None,
-        user_agent: None,
         outcome: if refused { Outcome::Failure } else { Outcome::Success },
         reason: refused.then(|| state.as_str().to_owned()),
-        meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), Value::from(value)))),
+        ..audit::Entry::by_system("payment.refund", Some(payment.account_id), meta)
     }
 }

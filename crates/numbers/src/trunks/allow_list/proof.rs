@@ -10,13 +10,12 @@ use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Map;
 
 use super::store::{self, EntryRow};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::audit::{self, Actor, Entry, Outcome};
+use platform::audit::{self, Entry};
 use platform::crypto::sip_digest::{self, Credentials};
 use platform::routing::reserved::{self, Reserved, Resolved};
 use platform::routing::{allow_lists, upstreams};
@@ -102,20 +101,9 @@ async fn verify_by_proof(conn: &mut Conn, proof: &Proof) -> Result<bool, DbError
     if !matches!(verify(conn, &proof.app, &entry, &proof.resolved).await?, Verdict::Verified(_)) {
         return Ok(false);
     }
-    let mut meta = Map::new();
-    meta.insert("entry_id".to_owned(), entry.id.to_string().into());
-    meta.insert("cidr".to_owned(), entry.cidr.to_string().into());
-    let log = Entry {
-        action: "ip_allow_list.verify",
-        account_id: Some(entry.account_id),
-        user_id: None,
-        actor: Some(Actor::System),
-        ip: Some(proof.address),
-        user_agent: None,
-        outcome: Outcome::Success,
-        reason: None,
-        meta,
-    };
+    let meta = [("entry_id", entry.id.to_string()), ("cidr", entry.cidr.to_string())];
+    let log =
+        Entry { ip: Some(proof.address), ..Entry::by_system("ip_allow_list.verify", Some(entry.account_id), meta) };
     audit::append(conn, &proof.app.keys, &log).await?;
     Ok(true)
 }

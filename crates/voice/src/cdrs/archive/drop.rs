@@ -6,7 +6,7 @@
 //! on, so nothing is dropped that is not in a file. Rows are deleted in small batches; a run that breaks off is continued
 //! by the next.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::file::FileWriter;
@@ -21,7 +21,7 @@ use crate::cdrs::search::CdrCursor;
 use crate::concurrency::day_of;
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::audit::{self, Actor, Entry, Outcome};
+use platform::audit::{self, Entry};
 use platform::jobs::{JobContext, JobError, Kind};
 use values::{CallId, Date, Rfc3339, Time};
 
@@ -105,20 +105,9 @@ async fn append_audit<const N: usize>(
     conn: &mut Conn,
     app: &App,
     action: &'static str,
-    meta: [(&str, Value); N],
+    meta: [(&'static str, Value); N],
 ) -> Result<(), DbError> {
-    let entry = Entry {
-        action,
-        account_id: None,
-        user_id: None,
-        actor: Some(Actor::System),
-        ip: None,
-        user_agent: None,
-        outcome: Outcome::Success,
-        reason: None,
-        meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), value))),
-    };
-    audit::append(conn, &app.keys, &entry).await
+    audit::append(conn, &app.keys, &Entry::by_system(action, None, meta)).await
 }
 
 /// Deletes the CDRs before the hot window, also those that an earlier run left.

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use futures_util::stream;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::message::Mail;
 use super::rules::{Verdict, judge};
@@ -19,7 +19,7 @@ use crate::upstreams::decks::store::{self as imports, ImportRow};
 use crate::upstreams::decks::{MAX_PENDING_IMPORTS, estimated_rows, queue};
 use db::{Conn, DbError, Entropy};
 use platform::app::App;
-use platform::audit::{self, Actor, Outcome};
+use platform::audit::{self, Outcome};
 use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::outside::files::FilesError;
 use platform::outside::mailbox::{Mailbox, MailboxError, RawMessage};
@@ -198,25 +198,13 @@ async fn queue_imports(
 }
 
 fn audit_entry(id: DeckMailId, row: &MailRow, imported: &[String]) -> audit::Entry {
-    let mut meta = Map::from_iter([("deck_mail_id".to_owned(), Value::from(id.to_string()))]);
-    if let Some(upstream) = row.upstream_id {
-        meta.insert("upstream_id".to_owned(), upstream.to_string().into());
-    }
-    if let Some(sender) = &row.sender {
-        meta.insert("sender".to_owned(), sender.to_string().into());
-    }
-    if !imported.is_empty() {
-        meta.insert("import_ids".to_owned(), imported.to_vec().into());
-    }
+    let mut meta = vec![("deck_mail_id", Value::from(id.to_string()))];
+    meta.extend(row.upstream_id.map(|upstream| ("upstream_id", upstream.to_string().into())));
+    meta.extend(row.sender.as_ref().map(|sender| ("sender", sender.to_string().into())));
+    meta.extend((!imported.is_empty()).then(|| ("import_ids", imported.to_vec().into())));
     audit::Entry {
-        action: "deck_mail.receive",
-        account_id: None,
-        user_id: None,
-        actor: Some(Actor::System),
-        ip: None,
-        user_agent: None,
         outcome: if row.outcome == DeckMailOutcome::Refused { Outcome::Failure } else { Outcome::Success },
         reason: row.reason.map(|reason| reason.as_str().to_owned()),
-        meta,
+        ..audit::Entry::by_system("deck_mail.receive", None, meta)
     }
 }

@@ -26,6 +26,16 @@ row! {
     }
 }
 
+impl AccountRow {
+    /// Its columns, of an account `a` with what is joined.
+    pub const SELECTED: &str =
+        "a.id, a.company_name, a.locale, a.postal_address, a.invoice_address, a.vat_id, a.vat_status,
+                                o.onboarding_status, m.id, m.name, m.email, a.created_at, a.updated_at";
+    /// What an account `a` is joined with.
+    pub const JOINED: &str = " JOIN onboardings o ON o.account_id = a.id
+                               LEFT JOIN account_managers m ON m.id = a.account_manager_id AND m.is_active ";
+}
+
 pub struct NewAccount {
     pub id: AccountId,
     pub company_name: Text<1, 200>,
@@ -121,13 +131,7 @@ pub async fn delete_new(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
 
 pub async fn find(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
     conn.opt(
-        sql!(
-            "SELECT a.id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
-                    m.id, m.name, m.email, a.created_at, a.updated_at
-             FROM accounts a JOIN onboardings o ON o.account_id = a.id
-             LEFT JOIN account_managers m ON m.id = a.account_manager_id AND m.is_active
-             WHERE a.id = $1"
-        ),
+        sql!("SELECT ", AccountRow::SELECTED, " FROM accounts a", AccountRow::JOINED, "WHERE a.id = $1"),
         params![id],
     )
     .await
@@ -185,11 +189,11 @@ pub async fn lock(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
 pub async fn find_for_update(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT a.id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
-                    m.id, m.name, m.email, a.created_at, a.updated_at
-             FROM accounts a JOIN onboardings o ON o.account_id = a.id
-             LEFT JOIN account_managers m ON m.id = a.account_manager_id AND m.is_active
-             WHERE a.id = $1 /*pg FOR UPDATE OF a */"
+            "SELECT ",
+            AccountRow::SELECTED,
+            " FROM accounts a",
+            AccountRow::JOINED,
+            "WHERE a.id = $1 /*pg FOR UPDATE OF a */"
         ),
         params![id],
     )

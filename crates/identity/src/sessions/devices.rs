@@ -22,12 +22,7 @@ pub async fn me(mut ctx: ReadCtx) -> Result<Json<MeResponse>, Problem> {
         account_role: Some(profile.account_role).filter(|_| !roles.is_team()),
         email_verified_at: profile.email_verified_at.map(Rfc3339::from),
         has_password: profile.has_password,
-        two_factor: SecondFactors {
-            enabled: profile.has_app || profile.passkeys > 0,
-            totp: profile.has_app,
-            passkeys: profile.passkeys,
-            recovery_codes_left: profile.recovery_codes,
-        },
+        two_factor: SecondFactors::new(profile.has_app, profile.passkeys, profile.recovery_codes),
     };
     Ok(Json(MeResponse { user, account: account.into() }))
 }

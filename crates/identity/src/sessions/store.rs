@@ -41,12 +41,11 @@ pub async fn profile(conn: &mut Conn, user: UserId) -> Result<Option<(Profile, A
                 "SELECT u.email, u.name, u.account_role, u.email_verified_at, u.password_hash IS NOT NULL,
                         EXISTS (SELECT 1 FROM two_factor_seeds WHERE user_id = $1 AND confirmed_at IS NOT NULL),
                         (SELECT COUNT(*) FROM passkeys WHERE user_id = $1),
-                        (SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL),
-                        a.id, a.company_name, a.locale, a.postal_address, a.invoice_address, a.vat_id, a.vat_status,
-                        o.onboarding_status, m.id, m.name, m.email, a.created_at, a.updated_at
-                 FROM users u JOIN accounts a ON a.id = u.account_id JOIN onboardings o ON o.account_id = a.id
-                 LEFT JOIN account_managers m ON m.id = a.account_manager_id AND m.is_active
-                 WHERE u.id = $1"
+                        (SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL), ",
+                AccountRow::SELECTED,
+                " FROM users u JOIN accounts a ON a.id = u.account_id",
+                AccountRow::JOINED,
+                "WHERE u.id = $1"
             ),
             params![user],
         )

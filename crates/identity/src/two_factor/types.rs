@@ -23,6 +23,12 @@ pub struct SecondFactors {
     pub recovery_codes_left: i64,
 }
 
+impl SecondFactors {
+    pub fn new(totp: bool, passkeys: i64, recovery_codes_left: i64) -> SecondFactors {
+        SecondFactors { enabled: totp || passkeys > 0, totp, passkeys, recovery_codes_left }
+    }
+}
+
 /// A TOTP code or a recovery code.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Code {

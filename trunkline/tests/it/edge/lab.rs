@@ -33,7 +33,7 @@ const SECOND_DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,N
 pub const NANOS_PER_CENT: i64 = 10_000_000;
 
 /// How long a test waits for what must happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A part of loopback that belongs to one test.
@@ -240,8 +240,8 @@ impl<'a> Lab<'a> {
                 panic!("{talk:?} does not have one CDR: {records:?}");
             };
             let kept = ended - answered;
-            let as_heard = talk.millis - TOLERANCE_MILLIS..=talk.last_millis + TOLERANCE_MILLIS;
-            assert!(as_heard.contains(&kept), "{talk:?} has a CDR of {kept} ms");
+            let is_as_heard = talk.byes.iter().any(|bye| (kept - bye).abs() <= TOLERANCE_MILLIS);
+            assert!(is_as_heard, "{talk:?} has a CDR of {kept} ms");
             assert_eq!((*seconds, *charge), ((kept + 999) / 1000, seconds * nanos_per_second), "{talk:?}");
         }
     }

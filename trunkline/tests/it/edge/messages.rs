@@ -17,10 +17,8 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Talk {
     pub call_id: String,
-    /// From the answer to the first BYE.
-    pub millis: i64,
-    /// From the answer to the last one: a BYE that gets no response, since the edge is away, is sent again.
-    pub last_millis: i64,
+    /// Milliseconds from the answer to each BYE: one that gets no response, since the edge is away, is sent again.
+    pub byes: Vec<i64>,
 }
 
 impl Message {
@@ -64,8 +62,8 @@ pub fn talks(messages: &[Message]) -> Vec<Talk> {
         #[allow(clippy::cast_possible_truncation)]
         let millis = ((goodbye.at - answer.at) * 1000.0).round() as i64;
         match talks.iter_mut().find(|talk| talk.call_id == goodbye.call_id) {
-            Some(talk) => talk.last_millis = millis,
-            None => talks.push(Talk { call_id: goodbye.call_id.clone(), millis, last_millis: millis }),
+            Some(talk) => talk.byes.push(millis),
+            None => talks.push(Talk { call_id: goodbye.call_id.clone(), byes: vec![millis] }),
         }
     }
     talks

@@ -167,8 +167,9 @@ fn statements() -> Vec<Statement> {
             }
             let line = text[..at].matches('\n').count() + 1;
             let place = format!("{path}:{line}");
-            let statement = arguments(&text[at + call.len()..], text, &all)
-                .unwrap_or_else(|why| panic!("{place}: {why}; sql! takes string literals and X::COLS of a row"));
+            let statement = arguments(&text[at + call.len()..], text, &all).unwrap_or_else(|why| {
+                panic!("{place}: {why}; sql! takes string literals, X::COLS of a row and its constants")
+            });
             found.push(Statement { place, text: statement, is_postgres_only: text[..at].ends_with("pg_") });
         }
     }
@@ -199,14 +200,26 @@ fn arguments(mut rest: &str, file: &str, all: &str) -> Result<String, String> {
             rest = rest.split_once('\n').map_or("", |(_, behind)| behind);
         } else if let Some(literal) = rest.strip_prefix('"') {
             rest = string_literal(literal, &mut joined)?;
-        } else if let Some((row, behind)) = rest.split_once("::COLS") {
+        } else if let Some((row, behind)) = rest.split_once("::COLS").filter(|(row, _)| is_word(row)) {
             let columns = columns(row, file).or_else(|| columns(row, all));
             joined.push_str(&columns.ok_or(format!("no row! struct {row}"))?);
+            rest = behind;
+        } else if let Some((constant, behind)) = constant(rest, file).or_else(|| constant(rest, all)) {
+            string_literal(constant, &mut joined)?;
             rest = behind;
         } else {
             return Err(format!("cannot read {:?}", rest.chars().take(40).collect::<String>()));
         }
     }
+}
+
+/// The literal that `Row::NAME` stands for, behind its opening quote, and what is behind the name.
+fn constant<'s, 'r>(rest: &'r str, source: &'s str) -> Option<(&'s str, &'r str)> {
+    let path = rest.find([',', ')'])?;
+    let (row, name) = rest[..path].trim().split_once("::")?;
+    let (_, body) = source.split_once(&format!("impl {row} {{"))?;
+    let (_, value) = body.split_once("\n}\n")?.0.split_once(&format!("const {name}: &str ="))?;
+    Some((value.trim_start().strip_prefix('"')?, &rest[path..]))
 }
 
 /// Appends what the literal means and answers what stands behind its closing quote.
@@ -228,6 +241,10 @@ fn string_literal<'t>(text: &'t str, out: &mut String) -> Result<&'t str, String
     Err("the literal does not end".into())
 }
 
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|character| character.is_alphanumeric() || character == '_')
+}
+
 /// What `table_row! { struct Name in table { … } }` is inserted and updated by.
 fn table_rows(file: &str) -> Vec<String> {
     let mut statements = Vec::new();
@@ -238,7 +255,6 @@ fn table_rows(file: &str) -> Vec<String> {
             continue;
         };
         let table = table.0;
-        let is_word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
         if !is_word(name) || !is_word(table) {
             continue;
         }

@@ -54,14 +54,18 @@ impl Text {
         Text { tag: conditional::etag(&body), body, brotli: OnceLock::new(), gzip: OnceLock::new() }
     }
 
-    /// The body in this coding; `None` if that is not shorter.
-    fn packed(&self, coding: Coding) -> Option<Bytes> {
-        let kept = match coding {
+    fn kept(&self, coding: Coding) -> &OnceLock<Option<Bytes>> {
+        match coding {
             Coding::Brotli => &self.brotli,
             Coding::Gzip => &self.gzip,
-        };
+        }
+    }
+
+    /// The body in this coding; `None` if that is not shorter.
+    fn packed(&self, coding: Coding) -> Option<&Bytes> {
         let pack = || compression::packed_once(&self.body, coding).filter(|packed| packed.len() < self.body.len());
-        kept.get_or_init(|| if self.body.len() < compression::MIN_BYTES { None } else { pack() }).clone()
+        let pack_long = || if self.body.len() < compression::MIN_BYTES { None } else { pack() };
+        self.kept(coding).get_or_init(pack_long).as_ref()
     }
 }
 
@@ -106,32 +110,33 @@ impl Document {
         Document { content_type, policy, caching, text: LazyLock::new(Box::new(make)) }
     }
 
-    /// The response. The first may take a while, so it is made on a blocking thread.
     pub async fn answer(self: &Arc<Self>, request: &HeaderMap) -> Result<Response, Problem> {
-        let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        self.respond(request, move |document, coding| document.render(coding, known.as_deref())).await
+        let coding = self.make(request).await?;
+        Ok(self.render(coding, request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok())))
     }
 
     /// The response to a path that does not exist. It is never "not modified", and has no version of its own.
     pub async fn answer_not_found(self: &Arc<Self>, request: &HeaderMap) -> Result<Response, Problem> {
-        self.respond(request, |document, coding| {
-            let mut response = document.render(coding, None);
-            *response.status_mut() = StatusCode::NOT_FOUND;
-            let headers = response.headers_mut();
-            headers.remove(ETAG);
-            headers.append(VARY, HeaderValue::from_static("accept"));
-            response
-        })
-        .await
+        let coding = self.make(request).await?;
+        let mut response = self.render(coding, None);
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        let headers = response.headers_mut();
+        headers.remove(ETAG);
+        headers.append(VARY, HeaderValue::from_static("accept"));
+        Ok(response)
     }
 
-    async fn respond(
-        self: &Arc<Self>,
-        request: &HeaderMap,
-        render: impl FnOnce(&Document, Option<Coding>) -> Response + Send + 'static,
-    ) -> Result<Response, Problem> {
-        let (document, coding) = (self.clone(), Coding::negotiate(request, compression::STATIC));
-        tokio::task::spawn_blocking(move || render(&document, coding)).await.map_err(Problem::internal)
+    /// Makes the text in the coding that the caller likes best, which takes a while, so on a blocking thread. One that is
+    /// made waits for none: thousands of requests for a page would be running at the same time, and others refused.
+    async fn make(self: &Arc<Self>, request: &HeaderMap) -> Result<Option<Coding>, Problem> {
+        let coding = Coding::negotiate(request, compression::STATIC);
+        let is_packed = |text: &Text| coding.is_none_or(|coding| text.kept(coding).get().is_some());
+        if !LazyLock::get(&self.text).is_some_and(is_packed) {
+            let document = self.clone();
+            let make = move || drop(document.render(coding, None));
+            tokio::task::spawn_blocking(make).await.map_err(Problem::internal)?;
+        }
+        Ok(coding)
     }
 
     fn render(&self, coding: Option<Coding>, known: Option<&str>) -> Response {
@@ -139,7 +144,7 @@ impl Document {
         let is_known = known.is_some_and(|list| conditional::matches(list, &self.text.tag));
         let mut response = match &packed {
             _ if is_known => full(StatusCode::NOT_MODIFIED, ""),
-            Some((_, packed)) => full(StatusCode::OK, packed.clone()),
+            Some((_, packed)) => full(StatusCode::OK, Bytes::clone(packed)),
             None => full(StatusCode::OK, self.text.body.clone()),
         };
         let headers = response.headers_mut();

@@ -2,17 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::probes::{ARRIVED, RELEASE, world, world_with};
 use crate::world::World;
 use crate::world::client::Answer;
-use crate::world::engines::both;
+use crate::world::engines::{both, sqlite};
 use crate::world::fixtures::metrics::Scrape;
 
 const REFUSED: &str = "trunkline_requests_total{method=\"POST\",path=\"/open-marks\",status=\"503\"}";
@@ -75,6 +78,30 @@ both! {
         assert_eq!(answer.ok()["text"], "let go");
         tokio::time::timeout(Duration::from_secs(20), stopping).await.unwrap().unwrap();
         assert!(TcpStream::connect(ops_address).await.is_err());
+    }
+}
+
+/// More than tokio has.
+const BLOCKING_THREADS: usize = 600;
+
+sqlite! {
+    async fn a_document_that_is_made_waits_for_no_thread(db) {
+        let world = World::start(db).await;
+        let pages = || async {
+            for coding in ["identity", "gzip", "br"] {
+                world.anyone().header("Accept-Encoding", coding).get("/openapi.json").await.expect(200);
+            }
+        };
+        pages().await;
+        let gate = Arc::new(Semaphore::new(0));
+        for _ in 0..BLOCKING_THREADS {
+            let gate = gate.clone();
+            tokio::task::spawn_blocking(move || Handle::current().block_on(gate.acquire()).map(drop));
+        }
+        let again = tokio::time::timeout(Duration::from_secs(20), pages()).await;
+        gate.close();
+        again.unwrap();
+        world.end().await;
     }
 }
 

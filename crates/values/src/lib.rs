@@ -114,29 +114,40 @@ pub fn with_description(mut schema: schemars::Schema, documented: &schemars::Sch
 /// The name of a JSON schema `format` and its check.
 pub type Format = (&'static str, fn(&str) -> bool);
 
+/// The formats of text forms.
+const TEXT_FORMS: [Format; 14] = [
+    (Cidr::FORMAT, parses::<Cidr>),
+    (Country::FORMAT, parses::<Country>),
+    (Cron::FORMAT, parses::<Cron>),
+    (Currency::FORMAT, parses::<Currency>),
+    (Date::FORMAT, parses::<Date>),
+    (Digits::FORMAT, parses::<Digits>),
+    (DocKind::FORMAT, parses::<DocKind>),
+    (E164::FORMAT, parses::<E164>),
+    (Email::FORMAT, parses::<Email>),
+    (Locale::FORMAT, parses::<Locale>),
+    (Rfc3339::FORMAT, parses::<Rfc3339>),
+    (SipUri::FORMAT, parses::<SipUri>),
+    (TimeZone::FORMAT, parses::<TimeZone>),
+    (WebUrl::FORMAT, parses::<WebUrl>),
+];
+
+const OTHER_FORMATS: [Format; 5] = [
+    (money_wire::DECIMAL_FORMAT, money::is_decimal),
+    (id::UUID_FORMAT, id::is_uuid),
+    (id::PREFIXED_FORMAT, id::is_prefixed),
+    (text::TEXT_FORMAT, text::is_clean),
+    (text::SECRET_FORMAT, text::has_no_nul),
+];
+
 /// The check of every `format` that the schemas of this crate name.
-pub fn formats() -> &'static [Format] {
-    &[
-        (Cidr::FORMAT, parses::<Cidr>),
-        (Country::FORMAT, parses::<Country>),
-        (Cron::FORMAT, parses::<Cron>),
-        (Currency::FORMAT, parses::<Currency>),
-        (Date::FORMAT, parses::<Date>),
-        (Digits::FORMAT, parses::<Digits>),
-        (DocKind::FORMAT, parses::<DocKind>),
-        (E164::FORMAT, parses::<E164>),
-        (Email::FORMAT, parses::<Email>),
-        (Locale::FORMAT, parses::<Locale>),
-        (Rfc3339::FORMAT, parses::<Rfc3339>),
-        (SipUri::FORMAT, parses::<SipUri>),
-        (TimeZone::FORMAT, parses::<TimeZone>),
-        (WebUrl::FORMAT, parses::<WebUrl>),
-        (money_wire::DECIMAL_FORMAT, money::is_decimal),
-        (id::UUID_FORMAT, id::is_uuid),
-        (id::PREFIXED_FORMAT, id::is_prefixed),
-        (text::TEXT_FORMAT, text::is_clean),
-        (text::SECRET_FORMAT, text::has_no_nul),
-    ]
+pub fn formats() -> impl Iterator<Item = Format> {
+    TEXT_FORMS.into_iter().chain(OTHER_FORMATS)
+}
+
+/// Whether the check of a format refuses all that the pattern beside it refuses.
+pub fn includes_pattern(format: &str) -> bool {
+    TEXT_FORMS.iter().any(|(name, _)| *name == format)
 }
 
 /// The error text for a value that is not in this `format`.

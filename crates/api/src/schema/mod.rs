@@ -44,12 +44,27 @@ pub fn compiled<T: JsonSchema + 'static>() -> Result<Arc<Compiled>, Problem> {
     }
     let mut options = jsonschema::options().should_validate_formats(true);
     for (name, check) in values::formats() {
-        options = options.with_format(*name, *check);
+        options = options.with_format(name, check);
     }
+    drop_patterns(&mut schema);
     let validator = options.build(&schema).map_err(|error| Problem::internal(error.to_string()))?;
     let compiled = Arc::new(Compiled { schema, validator });
     KNOWN.write().map_err(|_| poisoned())?.insert(TypeId::of::<T>(), compiled.clone());
     Ok(compiled)
+}
+
+/// Removes the patterns that are for callers only, since a format checks more: that of a URL takes megabytes once compiled.
+fn drop_patterns(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("format").and_then(Value::as_str).is_some_and(values::includes_pattern) {
+                fields.remove("pattern");
+            }
+            fields.values_mut().for_each(drop_patterns);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_patterns),
+        _ => {}
+    }
 }
 
 /// Reads a request that has these faults so far.

@@ -16,7 +16,7 @@ fn whole(document: &Value, schema: &Value) -> Value {
 fn faults(document: &Value, schema: &Value, sample: &Value) -> Vec<String> {
     let mut options = jsonschema::options().should_validate_formats(true);
     for (name, check) in values::formats() {
-        options = options.with_format(*name, *check);
+        options = options.with_format(name, check);
     }
     let validator = options.build(&whole(document, schema)).unwrap();
     validator.iter_errors(sample).map(|fault| format!("{}: {fault}", fault.instance_path())).collect()

@@ -1,4 +1,4 @@
-//! CPU time of processes, user and system, from `/proc`.
+//! CPU time of processes, user and system, and what other machines took of this one, from `/proc`.
 
 use std::fs::{read_dir, read_to_string};
 
@@ -54,4 +54,48 @@ pub fn seconds_with_children(process: u32) -> Outcome<f64> {
         ticks += child.filter(|child| child.parent == process).map_or(0, |child| child.own);
     }
     Ok(ticks as f64 / TICKS_PER_SECOND)
+}
+
+/// CPU time of this machine since its start, in ticks.
+pub struct MachineTime {
+    used: u64,
+    /// Used by other machines on the same processors while this one had work.
+    stolen: u64,
+}
+
+impl MachineTime {
+    pub fn now() -> Outcome<MachineTime> {
+        let text = read_to_string("/proc/stat")?;
+        Ok(MachineTime::parse(&text).ok_or("unexpected first line of /proc/stat")?)
+    }
+
+    fn parse(text: &str) -> Option<MachineTime> {
+        let line = text.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [user, nice, system, _idle, _io_wait, interrupts, soft_interrupts, stolen, ..] = ticks[..] else {
+            return None;
+        };
+        Some(MachineTime { used: user + nice + system + interrupts + soft_interrupts, stolen })
+    }
+
+    /// The part that was stolen of the time that this machine wanted since then, from 0 to 1.
+    pub fn stolen_since(&self, then: &MachineTime) -> f64 {
+        let (used, stolen) = (self.used.saturating_sub(then.used), self.stolen.saturating_sub(then.stolen));
+        if stolen == 0 { 0.0 } else { stolen as f64 / (used + stolen) as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn stolen_time_is_a_part_of_what_was_wanted() {
+        let before = MachineTime::parse("cpu  100 10 50 1000 5 1 4 20 0 0\ncpu0 1 2 3\n").unwrap();
+        let after = MachineTime::parse("cpu  150 10 70 9000 9 1 9 50 0 0\ncpu0 1 2 3\n").unwrap();
+        assert!((after.stolen_since(&before) - 30.0 / 105.0).abs() < 1e-9);
+        assert!(before.stolen_since(&before).abs() < 1e-9);
+        assert!(MachineTime::parse("cpu0 1 2 3").is_none() && MachineTime::parse("cpu  1 x 3").is_none());
+    }
 }

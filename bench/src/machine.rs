@@ -88,6 +88,9 @@ with the minimum and maximum in brackets; the ratio is calculated round by round
 machines, ratios hardly do, so the limit is on the ratio wherever there is a baseline. `make bench` fails when a limit
 is missed, and when something got worse, see [below](#the-last-run).
 
+Steal is the part of the CPU time wanted during a measurement that the host gave to other machines: above some per cent,
+absolute figures say more about those.
+
 ### Requests
 
 The release binary on SQLite, rate limits off. Every request reads the token's row and the account. The baseline is a

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use crate::cpu::MachineTime;
 use crate::history::{self, Comparison, History, Row, Run};
 use crate::machine::{self, Setting};
 use crate::report::{Limit, Line, Report};
@@ -52,22 +53,26 @@ impl Options {
     }
 }
 
-/// How long each measurement took.
+/// How long each measurement took, and the part of the CPU time that other machines took meanwhile.
 #[derive(Default)]
-pub struct Durations(Vec<(&'static str, Duration)>);
+pub struct Durations(Vec<(&'static str, Duration, f64)>);
 
 impl Durations {
     fn total(&self) -> Duration {
-        self.0.iter().map(|(_, duration)| *duration).sum()
+        self.0.iter().map(|(_, duration, _)| *duration).sum()
     }
 
     pub fn table(&self) -> String {
-        let mut table = "| Measurement | Duration |\n|---|---|\n".to_owned();
-        for (name, duration) in self.0.iter().copied().chain([("**all**", self.total())]) {
+        let mut table = "| Measurement | Duration | Steal |\n|---|---|---|\n".to_owned();
+        // Writing to a String cannot fail.
+        let mut row = |name: &str, duration: Duration, stolen: &str| {
             let seconds = duration.as_secs();
-            // Writing to a String cannot fail.
-            let _ = writeln!(table, "| {name} | {}:{:02} min |", seconds / 60, seconds % 60);
+            let _ = writeln!(table, "| {name} | {}:{:02} min | {stolen} |", seconds / 60, seconds % 60);
+        };
+        for (name, duration, stolen) in &self.0 {
+            row(name, *duration, &format!("{:.0} %", stolen * 100.0));
         }
+        row("**all**", self.total(), "");
         table
     }
 }
@@ -92,13 +97,13 @@ pub fn measure(arguments: &[String]) -> Outcome<()> {
     for &(name, measure) in MEASUREMENTS {
         if options.chosen.is_empty() || options.chosen.iter().any(|chosen| chosen == name) {
             eprintln!("measuring {name} ...");
-            let started = Instant::now();
+            let (started, cpu) = (Instant::now(), MachineTime::now()?);
             // The others still count.
             match measure(&work) {
                 Ok(lines) => report.add(name, lines),
                 Err(error) => faults.push(format!("{name}: {error}")),
             }
-            durations.0.push((name, started.elapsed()));
+            durations.0.push((name, started.elapsed(), MachineTime::now()?.stolen_since(&cpu)));
             eprintln!("measured {name} in {:.0} s", started.elapsed().as_secs_f64());
         }
     }
@@ -143,7 +148,7 @@ fn run_of(setting: Setting, report: &Report, durations: &Durations) -> Run {
     let Setting { machine, commit, date, .. } = setting;
     let rounded = |duration: Duration| (duration.as_secs_f64() * 10.0).round() / 10.0;
     let seconds: BTreeMap<String, f64> =
-        durations.0.iter().map(|(name, duration)| ((*name).to_owned(), rounded(*duration))).collect();
+        durations.0.iter().map(|(name, duration, _)| ((*name).to_owned(), rounded(*duration))).collect();
     Run { commit, date, machine, seconds, rows: report.lines().iter().map(Row::of).collect() }
 }
 

@@ -2,9 +2,11 @@
 //! measures the storage layer, and the ledger's own.
 //!
 //! On SQLite the clients share commits (group commit), and the baseline of the two statements has an fsync per debit on
-//! one connection. How fast an fsync is depends on the disk, so the ledger's debits stand beside bare fsyncs. On PostgreSQL
-//! the baseline is pgbench's TPC-B-like script (five statements) on the same server. All take turns.
+//! one connection. How fast an fsync is depends on the disk, so the ledger's debits stand beside bare fsyncs, and beside
+//! their own statements without the service. On PostgreSQL the baseline is pgbench's TPC-B-like script (five statements)
+//! on the same server. All take turns.
 
+mod bare;
 mod ledger;
 mod pgbench;
 
@@ -22,6 +24,7 @@ use tokio::task::JoinSet;
 
 use crate::report::{Limit, Line};
 use crate::{Outcome, ROUNDS};
+use bare::Statements;
 use ledger::Customers;
 use pgbench::Server;
 
@@ -50,16 +53,18 @@ fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> 
     let folder = TempDir::new_in(work)?;
     let shared = runtime.block_on(sqlite_db(&folder.path().join("shared.db")))?;
     let customers = runtime.block_on(Customers::prepare(&shared))?;
+    let mut bare = Statements::prepare(&folder.path().join("shared.db"), customers.ids())?;
     let single = connect(&folder.path().join("single.db"))?;
     single.execute_batch(SCHEMA)?;
 
     let (ids, mut next_id) = (Arc::new(AtomicI64::new(0)), 0);
     let (mut plain, mut plain_each) = (Vec::new(), Vec::new());
-    let (mut posted, mut syncs) = (Vec::new(), Vec::new());
+    let (mut posted, mut bare_posted, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         plain.push(runtime.block_on(debits_per_second(&shared, &ids))?);
         plain_each.push(single_commits_per_second(&single, &mut next_id)?);
         posted.push(runtime.block_on(ledger_debits_per_second(&customers, &ids))?);
+        bare_posted.push(bare.per_second()?);
         syncs.push(fsyncs_per_second(&folder.path().join("synced"))?);
     }
     let beside =
@@ -78,6 +83,13 @@ fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> 
             &posted,
             syncs,
             Some(Limit::AtLeast(3.0, "×")),
+        ),
+        beside(
+            "ledger-statements-sqlite",
+            "Guarded ledger debits, SQLite, the same; baseline: their bare statements on one connection, 16 debits to a commit",
+            &posted,
+            bare_posted,
+            Some(Limit::AtLeast(0.7, "×")),
         ),
     ])
 }

@@ -28,6 +28,10 @@ impl Customers {
         Ok(Arc::new(Customers { ids, debits: Grouping::start(move |entries| post(db.clone(), entries)) }))
     }
 
+    pub fn ids(&self) -> &[AccountId] {
+        &self.ids
+    }
+
     /// Debits a thousandth of a euro from one of them.
     pub async fn debit(self: Arc<Self>, id: i64) -> Result<(), LedgerError> {
         let wallet = usize::try_from(wallet_of(id) - 1).unwrap_or_default();

@@ -156,6 +156,21 @@ both! {
         scene.end().await;
     }
 
+    async fn a_credit_is_invoiced_even_in_a_month_without_anything_else(db) {
+        let scene = Scene::start(db, 1000).await;
+        let cdr = call(&scene, "old").await;
+        advance_to_next_month(&scene.world).await;
+        let customer = scene.world.sign_in(CORA).await;
+        let opened = dispute(&customer, &cdr).await;
+        let admin = scene.world.minted(Role::Admin).await;
+        admin.with_key(key()).post(&resolution(&opened), json!({"outcome": "credit", "note": "Sorry"})).await.ok();
+        advance_to_next_month(&scene.world).await;
+        let invoices = invoices(&scene.world).await;
+        let totals: Vec<i64> = invoices.iter().map(|one| one["total"]["amount_minor"].as_i64().unwrap()).collect();
+        assert_eq!(totals, [-7, 7], "the VAT of the call comes back too");
+        scene.end().await;
+    }
+
     async fn a_call_whose_invoice_was_credited_is_not_credited_again(db) {
         let scene = Scene::start(db, 1000).await;
         let cdr = call(&scene, "old").await;

@@ -42,7 +42,8 @@ pub use hold::{
 pub use low_water::{BALANCE_CHANGED, BalanceChanged, enqueue_balance_check, lock_balance, set_low_water};
 pub use post::{Posted, TransactionId, credit, debit, debit_each, debit_unguarded, set_minimum};
 pub use read::{
-    Balance, Line, Sum, balance, book_total, customers_between, daily_balances, find, first_day, lines, spend, sums,
+    Balance, Line, Sum, balance, book_total, customers_between, daily_balances, find, first_day, lines, posted_days,
+    spend, sums,
 };
 pub use verify::{Customer, Fault, Verified, verify};
 

@@ -271,6 +271,14 @@ pub async fn first_day(conn: &mut Conn) -> Result<Option<Time>, DbError> {
     Ok(day.map(|day| Time::from_millis(day.saturating_mul(DAY_MILLIS))))
 }
 
+/// The UTC days on which something was posted in an account's books, with the kinds and the operator's books of that day.
+pub async fn posted_days(conn: &mut Conn, account: AccountId) -> Result<Vec<(Currency, Time, Kind, Book)>, DbError> {
+    let sql = sql!("SELECT currency, day, kind, book FROM ledger_book_days WHERE account_id = $1");
+    let rows: Vec<(Currency, i64, Kind, Book)> = conn.all(sql, params![account]).await?;
+    let time = |day: i64| Time::from_millis(day.saturating_mul(DAY_MILLIS));
+    Ok(rows.into_iter().map(|(currency, day, kind, book)| (currency, time(day), kind, book)).collect())
+}
+
 /// A page of the customers with usage or corrections from the UTC day of `from` to before that of `to`, in the order of
 /// their ids.
 pub async fn customers_between(
@@ -288,10 +296,23 @@ pub async fn customers_between(
              WHERE (b.account_id, b.currency) > ($1, $2) AND EXISTS (
                  SELECT 1 FROM ledger_book_days d
                  WHERE d.account_id = b.account_id AND d.currency = b.currency AND d.day >= $3 AND d.day < $4
-                   AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'correction'))
+                   AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'call_credit', 'correction'))
              ORDER BY b.account_id, b.currency LIMIT $5"
         ),
         params![account, currency, day_of(from), day_of(to), limit],
     )
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn every_kind_of_usage_makes_a_customer_one_to_invoice() {
+        let usage = Kind::ALL.iter().filter(|kind| kind.is_usage()).map(|kind| format!("'{kind}'"));
+        let kinds: Vec<String> = usage.collect();
+        let invoiced = format!("d.kind IN ({}, 'correction')", kinds.join(", "));
+        assert!(include_str!("read.rs").contains(&invoiced), "{invoiced}");
+    }
 }

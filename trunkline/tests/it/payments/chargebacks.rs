@@ -19,7 +19,7 @@ use crate::world::fixtures::payments::{
     webhook_row,
 };
 use crate::world::fixtures::switch::Scene;
-use crate::world::payer::fresh_key;
+use crate::world::payer::{Payer, fresh_key};
 use crate::world::revolut::RevolutServer;
 use crate::world::{ADMIN_EMAIL, World};
 
@@ -106,6 +106,24 @@ both! {
         pay_topup(world, cora, 5_000, VISA).await;
         scene.allowed(json!({})).await;
         scene.end().await;
+    }
+
+    async fn a_payment_returned_for_its_cards_limit_can_be_disputed_too(db) {
+        let world = World::with(db, &[("TRUNKLINE_CARD_TOPUPS_PER_DAY", "1"), ("TRUNKLINE_RATE_LIMITS", "off")]).await;
+        let (admin, cora) = (world.admin().await, world.customer(CORA).await);
+        pay_topup(&world, &cora, 2_500, VISA).await;
+        let opened = begin_topup(&cora, 5_000).await;
+        let payer = Payer::at(&opened);
+        payer.pay(&world, VISA).await;
+        assert_eq!(get_topup(&cora, &opened).await["status"], "failed");
+        as_bank(&world, &payer, "dispute").await;
+        assert_eq!(chargebacks(&admin, "?status=open").await.len(), 1);
+        assert_eq!((ledger_cents(db, &cora).await, book_cents(db, "disputes").await), (-2_500, 5_000));
+        as_bank(&world, &payer, "lose").await;
+        assert_eq!(ledger_kinds(&cora).await, ["topup", "topup", "refund", "dispute", "dispute_release", "chargeback"]);
+        // The bank took back what had been sent back already.
+        assert_eq!((ledger_cents(db, &cora).await, book_cents(db, "clearing").await), (-2_500, 2_500));
+        world.end().await;
     }
 
     async fn events_of_a_dispute_count_once_in_any_order_and_at_once(db) {

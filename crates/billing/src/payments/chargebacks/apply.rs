@@ -125,7 +125,9 @@ async fn apply(conn: &mut Conn, update: &ProviderUpdate) -> Result<(), Problem> 
 
 /// Stores the chargeback and freezes its amount.
 async fn open(conn: &mut Conn, update: &ProviderUpdate, payment: &PaymentRow) -> Result<ChargebackRow, Problem> {
-    let (Some(paid), PaymentStatus::Completed) = (payment.money(), payment.status) else {
+    // A payment that went back because of its card's limit was paid too, and its bank does not look at that.
+    let is_paid = payment.status == PaymentStatus::Completed || payment.return_id.is_some();
+    let Some(paid) = payment.money().filter(|_| is_paid) else {
         return Err(Problem::internal(format!("payment {} is disputed, but not completed", payment.id)));
     };
     let chargeback = ChargebackRow {

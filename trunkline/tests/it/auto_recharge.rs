@@ -135,6 +135,26 @@ both! {
         world.end().await;
     }
 
+    async fn a_card_saved_at_another_provider_is_declined(db) {
+        let world = World::unlimited(db).await;
+        let customer = world.customer("c@example.com").await;
+        let card = save_card(&world, &customer, VISA).await;
+        db.ddl("UPDATE payment_methods SET provider = 'revolut';").await;
+        let wanted = |card: &Value| {
+            json!({"enabled": true, "threshold": eur(2000), "recharge_amount": eur(5000), "payment_method_id": card["id"]})
+        };
+        put(&customer, wanted(&card)).await.ok();
+        world.settle().await;
+        let told = &customer.get("/notifications").await.ok()["data"][0];
+        assert_eq!(told["code"], "recharge.failed");
+        assert_eq!(told["payload"]["reason"], "the card is saved at another payment provider");
+        let card = save_card(&world, &customer, VISA).await;
+        put(&customer, wanted(&card)).await.ok();
+        world.advance(3_601).await;
+        assert_eq!(ledger_cents(db, &customer).await, 5000);
+        world.end().await;
+    }
+
     async fn no_prospect_is_charged_before_approval(db) {
         let world = World::unlimited(db).await;
         let (admin, petra) = (world.admin().await, sign_up(&world, "petra@prospect.example").await);

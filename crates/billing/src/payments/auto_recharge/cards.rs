@@ -58,6 +58,10 @@ impl Cards for SavedCards {
             Err(problem) if problem.code() == Code::NotFound => {
                 Ok(Outcome::Declined { reason: Some("the card was deleted".into()) })
             }
+            // Until it is saved again, every attempt with it would end alike.
+            Err(problem) if problem.code() == Code::StateConflict => {
+                Ok(Outcome::Declined { reason: Some("the card is saved at another payment provider".into()) })
+            }
             Err(problem) => Err(JobError::Failed(format!("{problem:?}"))),
         }
     }

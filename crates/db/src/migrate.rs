@@ -121,6 +121,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0074_live_call_holds" + postgres + sqlite,
     "0075_ledger_splits" + postgres + sqlite,
     "0076_operator_books",
+    "0077_unknown_countries" + postgres + sqlite,
 ];
 
 /// What all migrations leave in a new SQLite database, in a third of the time: SQLite reads the whole schema again after

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use billing::vat::{self, Category};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -107,6 +108,33 @@ both! {
         let trail = audited(db, "kyb.").await;
         for action in ["kyb.open", "kyb.upload", "kyb.submit", "kyb.reject", "kyb.approve"] {
             assert!(trail.contains(&success(action)), "{action}: {trail:?}");
+        }
+        world.end().await;
+    }
+
+    async fn the_country_of_a_company_is_fixed_when_kyb_is_submitted(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let address = |country: &str| json!({"line1": "Street 1", "city": "City", "postal_code": "1000", "country": country});
+        for (email, before, after) in [("with@prospect.example", Some("BE"), "BE"), ("without@prospect.example", None, "ZZ")] {
+            let signup = json!({"email": email, "company": "Prospect BV", "expected_volume": "much"});
+            let id = world.anyone().post("/signup", signup).await.expect(202)["signup_id"].as_str().unwrap().to_owned();
+            admin.post(&format!("/admin/beta/{id}/approve"), json!({})).await.ok();
+            let token = world.mails().await.pop().unwrap().token();
+            let petra = world.session(&world.anyone().post("/auth/first-login", json!({"token": token})).await.ok());
+            if let Some(country) = before {
+                petra.patch("/account", json!({"postal_address": address(country)})).await.ok();
+            }
+            let intake = submitted(&petra).await;
+            admin.post(&format!("/admin/kyb/{intake}/approve"), json!({})).await.ok();
+            // A new address, or a country that nobody has looked at, would switch VAT off.
+            petra.patch("/account", json!({"postal_address": address("US")})).await.ok();
+            assert_eq!(petra.get("/me/account").await.ok()["country"], after);
+            petra.patch("/me/account", json!({"country": "US"})).await.problem(409, "state.conflict");
+            let (app, account) = (&world.node.app, petra.account_id.parse().unwrap());
+            let mut conn = app.db.read().await.unwrap();
+            let (decision, _) = vat::assess(&mut conn, &app.settings.tax, account).await.unwrap();
+            assert_eq!(decision.category, Category::Standard, "{email}");
         }
         world.end().await;
     }

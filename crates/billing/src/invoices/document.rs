@@ -211,7 +211,7 @@ fn seller(seller: &Seller, country: &str, names_ids: bool) -> Party {
 fn buyer(buyer: &TaxStanding, names_ids: bool) -> Party {
     let address: Option<&Address> = buyer.invoice_address.as_ref().or(buyer.postal_address.as_ref());
     let lines = address.map(|address| std::iter::once(&address.line1).chain(&address.line2));
-    let country = address.map_or(buyer.established_in(), |address| address.country);
+    let country = address.map_or(buyer.country, |address| address.country);
     Party {
         name: buyer.company_name.clone(),
         street: lines.into_iter().flatten().map(ToString::to_string).collect(),

@@ -42,7 +42,7 @@ pub async fn assess(
     let profile = store::profile(conn, account).await?;
     let home = Home { country: tax.home, rate: Rate(tax.home_rate_basis_points) };
     let buyer = Buyer {
-        country: standing.established_in(),
+        country: standing.country,
         status: standing.vat_status,
         vat_id: standing.vat_id.as_deref().and_then(|id| id.parse().ok()),
         is_reseller: profile.is_reseller,

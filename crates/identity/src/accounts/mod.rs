@@ -10,7 +10,7 @@ mod types;
 pub use search_words::search_words;
 pub use store::{
     AccountRow, Contact, Details, NewAccount, TaxStanding, assign_manager, contact, delete_new, erase, find, insert,
-    is_erased, lock, move_vat_status, set_contact, set_details, tax_standing,
+    is_erased, lock, move_vat_status, set_contact, set_details, settle_country, tax_standing,
 };
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
 

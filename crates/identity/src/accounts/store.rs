@@ -236,12 +236,15 @@ row! {
     }
 }
 
-impl TaxStanding {
-    /// Country of the company: the one given at signup, else the one of its address.
-    pub fn established_in(&self) -> Country {
-        let by_address = || self.postal_address.as_ref().map_or(Country::UNKNOWN, |address| address.country);
-        if self.country == Country::UNKNOWN { by_address() } else { self.country }
+/// Fixes the country of a company that never said where it is, as that of its address: VAT depends on it, and an address
+/// can be changed at any time.
+pub async fn settle_country(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    let address = tax_standing(conn, id).await?.and_then(|standing| standing.postal_address);
+    if let Some(address) = address {
+        let sql = sql!("UPDATE accounts SET country = $2, updated_at = $3 WHERE id = $1 AND country = $4");
+        conn.exec(sql, params![id, address.country, conn.now(), Country::UNKNOWN]).await?;
     }
+    Ok(())
 }
 
 pub async fn tax_standing(conn: &mut Conn, id: AccountId) -> Result<Option<TaxStanding>, DbError> {

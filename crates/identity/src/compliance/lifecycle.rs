@@ -10,6 +10,7 @@ use super::notify;
 use super::rules::{self, Action, MAX_DOCUMENTS};
 use super::store::{self, DocumentRow, IntakeRow};
 use super::types::{DocumentForm, DocumentStatus, IntakeStatus, Purpose};
+use crate::accounts;
 use crate::downloads;
 use crate::onboarding::{self, Event, apply_event};
 use api::answer::Created;
@@ -176,6 +177,7 @@ pub async fn submit_intake(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId
     if intake.purpose == Purpose::Kyb {
         let (app, user) = (tx.ctx.app.clone(), tx.ctx.principal()?.user_id);
         onboarding::require_verified_email(tx, &app, user).await?;
+        accounts::settle_country(tx, account).await?;
     }
     let status = rules::next_status(intake.status, Action::Submit).map_err(conflict)?;
     let mut faults = Faults::default();

@@ -133,13 +133,15 @@ pub fn apply(state: AccountState, event: Event, facts: Facts) -> Result<AccountS
     Ok(next)
 }
 
-/// The country of a company may change until KYB is submitted, and be set once if it is unknown.
+/// The country of a company may change until KYB is submitted; one that is unknown may be set until KYB is approved, so
+/// that the team sees it.
 pub fn check_country_change(known: Country, onboarding: OnboardingStatus) -> Result<(), InvalidTransition> {
-    use OnboardingStatus::{DocsRequested, SignupPending};
-    if known == Country::UNKNOWN {
-        return Ok(());
-    }
-    transition(onboarding, &[SignupPending, DocsRequested], onboarding, OnboardingStatus::as_str).map(|_| ())
+    use OnboardingStatus::{DocsRequested, SignupPending, UnderReview};
+    let allowed: &[OnboardingStatus] = match known {
+        Country::UNKNOWN => &[SignupPending, DocsRequested, UnderReview],
+        _ => &[SignupPending, DocsRequested],
+    };
+    transition(onboarding, allowed, onboarding, OnboardingStatus::as_str).map(|_| ())
 }
 
 fn transition<S: Copy + PartialEq>(

@@ -1,0 +1,2 @@
+-- VAT no longer follows the postal address, which a customer can change at any time. Companies that never said where they are
+-- stay where their address is.

@@ -4,9 +4,16 @@
 
 use std::path::Path;
 
+use identity::onboarding::Event;
+use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::world::client::{Client, Session};
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::invoices::advance_to_next_month;
+use crate::world::fixtures::onboarding::{apply_event, sign_up, submit_kyb_and_card, traffic_profile};
+use crate::world::fixtures::rate_plans::{assign_plan, create_plan, fixed_rule, update_plan};
+use crate::world::fixtures::rates::{DECK_HEADER, import_deck, upstream_with_deck};
 use crate::world::fixtures::tickets::ticket_body;
 use crate::world::form::{Form, pdf};
 use crate::world::payer::fresh_key;
@@ -28,6 +35,22 @@ fn lines(folder: &Path, name: &str) -> Vec<Value> {
 async fn audit_rows(db: &TestDb, action: &'static str) -> i64 {
     let sql = "SELECT COUNT(*) FROM audit_log WHERE action = $1";
     db.read().await.unwrap().one::<(i64,)>(sql, db::params![action]).await.unwrap().0
+}
+
+/// A prospect on the waitlist, whose KYB waits for the team.
+async fn on_waitlist(db: &TestDb, world: &World, email: &str) -> Session {
+    let prospect = sign_up(world, email).await;
+    apply_event(world, &prospect, Event::KybOpened).await;
+    submit_kyb_and_card(db, &prospect.account_id).await;
+    apply_event(world, &prospect, Event::KybSubmitted).await;
+    prospect.call(Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await.ok();
+    prospect
+}
+
+/// What the price notices of a customer are about.
+async fn price_notices(admin: &Client, customer: &Session) -> Vec<Value> {
+    let list = admin.get(&format!("/admin/price-notices?customer_id={}", customer.account_id)).await.ok();
+    list["data"].as_array().unwrap().iter().map(|notice| notice["cause"].clone()).collect()
 }
 
 both! {
@@ -90,6 +113,83 @@ both! {
         assert_eq!(lines(&folder, "intake_documents"), Vec::<Value>::new());
         let customer = admin.get(&format!("/admin/customers/{}", cora.account_id)).await.ok();
         assert_eq!(customer["company_name"], "Erased customer");
+        world.end().await;
+    }
+
+    async fn a_customer_is_erased_only_after_its_usage_is_invoiced(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer(EMAIL).await;
+        world.use_up(&cora.account_id, 1_000).await;
+        let erase = ["erase", cora.account_id.as_str()];
+        let is_uninvoiced = || run(db, &world, &erase).1.contains("usage that is not invoiced yet");
+        assert!(is_uninvoiced());
+        advance_to_next_month(&world).await;
+        assert!(!is_uninvoiced(), "the invoice names the customer");
+        world.end().await;
+    }
+
+    async fn an_erased_prospect_leaves_the_waitlist_and_the_review_without_a_mail(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let petra = on_waitlist(db, &world, "petra@prospect.example").await;
+        world.advance(1).await;
+        let paul = on_waitlist(db, &world, "paul@prospect.example").await;
+        assert_eq!(paul.get("/me/waitlist").await.ok()["position"], 2);
+        let mails = world.mails().await.len();
+        let (is_good, told) = run(db, &world, &["erase", &petra.account_id]);
+        assert!(is_good, "{told}");
+
+        assert_eq!(paul.get("/me/waitlist").await.ok(), json!({"position": 1, "total": 1, "status": "beta_waitlist"}));
+        let listed = admin.get("/admin/beta").await.ok();
+        let row = |item: &Value| {
+            let columns = ["customer_name", "status", "waitlist_position", "kyb_status"];
+            Value::from(columns.map(|column| item[column].clone()).to_vec())
+        };
+        assert_eq!(
+            listed["items"].as_array().unwrap().iter().map(row).collect::<Vec<_>>(),
+            [
+                json!(["Prospect BV", "beta_waitlist", 1, "submitted"]),
+                json!(["Erased customer", "beta_declined", null, "rejected"]),
+            ]
+        );
+        let stats = admin.get("/admin/beta/stats").await.ok();
+        assert_eq!((&stats["total"], &stats["pending"]), (&json!(2), &json!(1)));
+        let inbox = admin.get("/admin/inbox").await.ok();
+        assert_eq!((&inbox["kyb"], &inbox["waitlist"]), (&json!(1), &json!(1)));
+        let reviewed = admin.get("/admin/kyb?status=submitted").await.ok();
+        let reviewed = reviewed["items"].as_array().unwrap().iter().map(|item| &item["account_id"]);
+        assert_eq!(reviewed.collect::<Vec<_>>(), [&json!(paul.account_id)]);
+        let customer = admin.get(&format!("/admin/customers/{}", petra.account_id)).await.ok();
+        assert_eq!(customer["onboarding_status"], "docs_requested");
+        assert_eq!(world.mails().await.len(), mails);
+        world.end().await;
+    }
+
+    async fn an_erased_customer_gets_no_price_notices(db) {
+        const ROWS: &str = "31,Netherlands,NL,0.01\n49,Germany,DE,0.03\n";
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let upstream = upstream_with_deck(&world, &admin, "A", "EUR", 0.0, ROWS).await;
+        let [cora, carl, dora] = [
+            world.customer(EMAIL).await,
+            world.customer("carl@customer.example").await,
+            world.customer("dora@customer.example").await,
+        ];
+        let plan = create_plan(&admin, json!({"rules": [fixed_rule("31", "0.01"), fixed_rule("49", "0.01")]})).await;
+        assign_plan(&admin, &carl.account_id, Some(&plan), json!({})).await.ok();
+        world.settle().await;
+        for erased in [&cora, &carl] {
+            let (is_good, told) = run(db, &world, &["erase", &erased.account_id]);
+            assert!(is_good, "{told}");
+        }
+        let dearer = format!("{DECK_HEADER}{}", ROWS.replace("0.03", "0.05"));
+        import_deck(&world, &admin, &upstream, "", &dearer).await;
+        let rules = json!({"rules": [fixed_rule("31", "0.005"), fixed_rule("49", "0.01")]});
+        update_plan(&admin, &plan, rules).await.ok();
+        world.settle().await;
+        assert_eq!(price_notices(&admin, &dora).await, ["deck"]);
+        assert_eq!(price_notices(&admin, &cora).await, Vec::<Value>::new());
+        assert_eq!(price_notices(&admin, &carl).await, ["assignment"]);
         world.end().await;
     }
 }

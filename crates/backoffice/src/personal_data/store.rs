@@ -3,6 +3,7 @@
 //! Passwords, tokens and other secrets are left out. A column whose name ends in `_at` is a time, one that begins with
 //! `is_` a truth value, one that ends in `_nanos` an amount in billionths of its currency.
 
+use billing::invoices;
 use db::{Conn, DbError, NamedRow, params, sql};
 use platform::outside::files::ContentHash;
 use uuid::Uuid;
@@ -293,6 +294,10 @@ pub async fn open_matters(conn: &mut Conn, account: AccountId) -> Result<Vec<&'s
         if is_open {
             open.push(matter);
         }
+    }
+    // The invoice of a month needs the name, the address and the VAT id.
+    if invoices::has_uninvoiced_usage(conn, account).await? {
+        open.push("usage that is not invoiced yet");
     }
     Ok(open)
 }

@@ -3,6 +3,7 @@
 //! Usage was charged to the balance when it happened. The invoice sums it up, adds the VAT, charges the VAT to the
 //! balance, and takes its number last, since the row of the number series is locked until the commit.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
@@ -44,6 +45,27 @@ pub async fn issue(request: IssueRequest) -> Result<Option<InvoiceId>, Problem> 
     vat::refresh(&request.app, request.account, request.now).await?;
     let db = request.app.db.clone();
     db.tx(request, |conn, request| Box::pin(issue_in(conn, request))).await
+}
+
+/// Whether the account has usage that will be on an invoice, in this month or in one whose invoices are being issued.
+pub async fn has_uninvoiced_usage(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    let closed = store::last_closed_month(conn).await?;
+    let mut months = BTreeSet::new();
+    for (currency, day, kind, book) in ledger::posted_days(conn, account).await? {
+        let month = Month::of(day);
+        // A month that has nothing but refunds of earlier months may have no invoice.
+        let is_refund = matches!(kind, Kind::NumberRefund | Kind::CallCredit);
+        let is_closed = closed.is_some_and(|closed| month <= closed);
+        if lines::is_invoiced(kind, book) && !(is_refund && is_closed) {
+            months.insert((currency, month));
+        }
+    }
+    for (currency, month) in months {
+        if store::find_month(conn, account, currency, month).await?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 async fn issue_in(conn: &mut Conn, request: &IssueRequest) -> Result<Option<InvoiceId>, Problem> {

@@ -52,6 +52,11 @@ fn item(kind: Kind, book: Book) -> Option<Item> {
     }
 }
 
+/// Whether an invoice has what is posted with this kind to this book.
+pub fn is_invoiced(kind: Kind, book: Book) -> bool {
+    item(kind, book).is_some()
+}
+
 /// Destinations with a line of their own; the cheapest of the others share one.
 const MAX_DESTINATIONS: usize = 200;
 

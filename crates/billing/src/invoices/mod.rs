@@ -22,7 +22,7 @@ mod types;
 
 pub use admin::{admin_show, credit, list_all, void};
 pub use customer::{list, pdf, show};
-pub use issue::{IssueRequest, issue};
+pub use issue::{IssueRequest, has_uninvoiced_usage, issue};
 pub use jobs::{CLOSE_MONTHS, DOCUMENT, ISSUE, MARK_PAID, close_months_job, document_job, issue_job, mark_paid_job};
 pub use month::Month;
 pub use refunds::was_credited;

@@ -8,6 +8,7 @@ mod store;
 mod types;
 
 pub use search_words::search_words;
+pub(crate) use store::NO_MAIL;
 pub use store::{
     AccountRow, Contact, Details, NewAccount, TaxStanding, assign_manager, contact, delete_new, erase, find, insert,
     is_erased, lock, move_vat_status, set_contact, set_details, settle_country, tax_standing,

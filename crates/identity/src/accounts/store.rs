@@ -98,7 +98,7 @@ pub async fn assign_manager(conn: &mut Conn, id: AccountId, manager: Option<Uuid
 }
 
 /// Where the contact of an erased account is: nowhere.
-const NO_MAIL: &str = "erased@no-mail.invalid";
+pub const NO_MAIL: &str = "erased@no-mail.invalid";
 
 /// Whether [`erase`] was called before.
 pub async fn is_erased(conn: &mut Conn, id: AccountId) -> Result<bool, DbError> {

@@ -23,7 +23,7 @@ pub use lifecycle::{
 };
 pub use rules::Action;
 pub use store::{
-    DocumentRow, IntakeRow, documents, erase_documents, find as find_intake, find_by_document_for_update,
+    DocumentRow, IntakeRow, close_all, documents, erase_documents, find as find_intake, find_by_document_for_update,
     find_for_update as find_intake_for_update, latest_kyb, names_file,
 };
 pub use types::{DocumentForm, IntakeStatus, Purpose};

@@ -245,7 +245,19 @@ pub async fn delete_document(conn: &mut Conn, intake: IntakeId, id: IntakeDocume
     Ok(conn.exec(sql, params![intake, id]).await? == 1)
 }
 
-/// False when there is no such document.
+/// Rejects the intakes of an account that are not decided.
+pub async fn close_all(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE intakes SET status = 'rejected', reviewed_at = $2, updated_at = $2
+             WHERE account_id = $1 AND status NOT IN ('approved', 'rejected')"
+        ),
+        params![account, conn.now()],
+    )
+    .await?;
+    Ok(())
+}
+
 /// Deletes the documents of an account; their files go with the next sweep. The intakes stay, without the reviewer's
 /// words.
 pub async fn erase_documents(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
@@ -258,6 +270,7 @@ pub async fn erase_documents(conn: &mut Conn, account: AccountId) -> Result<(), 
     Ok(())
 }
 
+/// False when there is no such document.
 pub async fn set_document_status(
     conn: &mut Conn,
     intake: IntakeId,

@@ -123,6 +123,21 @@ pub async fn apply_event(conn: &mut Conn, account: AccountId, event: Event) -> R
     let row = store::state(conn, account).await?.ok_or_else(Problem::not_found)?;
     let before = row.state();
     let after = rules::apply(before, event, row.facts()).map_err(|error| Problem::state_conflict(error.to_string()))?;
+    change_state(conn, account, event, (before, after)).await?;
+    if before.onboarding != after.onboarding {
+        let shown = accounts::view(conn, account).await?;
+        events::record(conn, account, EventType::AccountStatusChanged, &shown).await?;
+    }
+    Ok(())
+}
+
+/// Writes the state after an event, with what follows from it: dates, the place on the waitlist, and the counts.
+async fn change_state(
+    conn: &mut Conn,
+    account: AccountId,
+    event: Event,
+    (before, after): (AccountState, AccountState),
+) -> Result<(), DbError> {
     store::set_state(conn, account, after).await?;
     match event {
         Event::Approved => store::record_approval(conn, account).await?,
@@ -139,9 +154,19 @@ pub async fn apply_event(conn: &mut Conn, account: AccountId, event: Event) -> R
         store::add_to_count(conn, before.beta, -1).await?;
         store::add_to_count(conn, after.beta, 1).await?;
     }
-    if before.onboarding != after.onboarding {
-        let shown = accounts::view(conn, account).await?;
-        events::record(conn, account, EventType::AccountStatusChanged, &shown).await?;
+    Ok(())
+}
+
+/// Ends the onboarding of an account that is erased: it is declined, so it leaves the waitlist, and its KYB is no longer
+/// under review. There is nobody to notify.
+pub async fn end(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    store::lock(conn, account).await?;
+    for event in [Event::Declined, Event::KybRejected] {
+        let Some(row) = store::state(conn, account).await? else { return Ok(()) };
+        // What the state does not allow has ended before, or never began.
+        if let Ok(after) = rules::apply(row.state(), event, row.facts()) {
+            change_state(conn, account, event, (row.state(), after)).await?;
+        }
     }
     Ok(())
 }

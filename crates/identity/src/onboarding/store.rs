@@ -2,7 +2,7 @@
 
 use super::rules::{AccountState, AccountStatus, Facts};
 use super::types::{TrafficProfileRequest, TrafficType};
-use crate::accounts::OnboardingStatus;
+use crate::accounts::{NO_MAIL, OnboardingStatus};
 use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Country, E164, Email, Text, Time, Words};
 
@@ -257,7 +257,7 @@ pub async fn waitlist_total(conn: &mut Conn) -> Result<i64, DbError> {
     Ok(total)
 }
 
-/// Customers with the status `live`, in the order of their ids.
+/// Customers with the status `live` that are not erased, in the order of their ids.
 pub async fn live_customers(
     conn: &mut Conn,
     after: Option<AccountId>,
@@ -266,10 +266,11 @@ pub async fn live_customers(
     let after = after.unwrap_or(AccountId::new(uuid::Uuid::nil()));
     conn.all(
         sql!(
-            "SELECT account_id FROM onboardings WHERE NOT is_carrier AND beta_status = 'live' AND account_id > $1
-             ORDER BY account_id LIMIT $2"
+            "SELECT o.account_id FROM onboardings o JOIN accounts a ON a.id = o.account_id
+             WHERE NOT o.is_carrier AND o.beta_status = 'live' AND a.contact_email <> $2 AND o.account_id > $1
+             ORDER BY o.account_id LIMIT $3"
         ),
-        params![after, limit],
+        params![after, NO_MAIL, limit],
     )
     .await
 }

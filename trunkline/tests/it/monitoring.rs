@@ -11,7 +11,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::world::World;
-use crate::world::engines::sqlite;
+use crate::world::engines::{both, sqlite};
+use crate::world::fixtures::metrics::Scrape;
+
+/// Its alert is about several failures a second for minutes, whose actions are too many to begin at 0.
+const UNKNOWN_CALLERS: &str = "trunkline_unattributed_failures_total";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
@@ -116,6 +120,21 @@ fn metrics(expression: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| word.starts_with("trunkline_")).map(|word| word.strip_suffix("_bucket").unwrap_or(word))
 }
 
+/// The counters whose growth a rule asks for, each with the labels that it selects by their value. A pattern selects
+/// paths or statuses of requests, which are too many to begin at 0.
+fn watched(rules: &str) -> BTreeSet<(&str, Vec<&str>)> {
+    let after = move |function: &'static str| rules.split(function).skip(1);
+    let selectors = after("increase(").chain(after("rate("));
+    let parts = selectors.map(|text| {
+        let (name, rest) = text.split_once('{').unwrap();
+        let (labels, _) = rest.split_once('}').unwrap();
+        let is_own = |label: &&str| !label.contains('~') && !label.starts_with("job=");
+        let labels: Vec<&str> = labels.split(", ").filter(is_own).collect();
+        (name.trim(), labels)
+    });
+    parts.collect()
+}
+
 #[test]
 fn the_alerts_fire_when_they_should() {
     for arguments in [["check", "rules", "trunkline.rules.yml"], ["test", "rules", "trunkline.test.yml"]] {
@@ -140,6 +159,24 @@ fn critical_alerts_go_to_whoever_is_on_call() {
     let file = format!("--config.file={}", config.display());
     for (severity, receiver) in [("severity=critical", "on-call"), ("severity=warning", "team")] {
         assert_eq!(amtool(&["config", "routes", "test", &file, severity]), receiver);
+    }
+}
+
+both! {
+    async fn counters_that_alerts_watch_are_there_before_their_first_event(db) {
+        let world = World::start(db).await;
+        let scrape = Scrape::of(&world).await;
+        let rules = read("deploy/prometheus/trunkline.rules.yml");
+        let watched = watched(&rules);
+        assert!(watched.contains(&("trunkline_db_errors_total", vec!["kind=\"disk_full\""])), "{watched:?}");
+        for (name, labels) in watched.into_iter().filter(|(name, _)| *name != UNKNOWN_CALLERS) {
+            let is_it = |line: &str| {
+                let rest = line.strip_prefix(name).filter(|rest| rest.starts_with(['{', ' ']));
+                rest.is_some_and(|rest| labels.iter().all(|label| rest.contains(label)))
+            };
+            assert!(scrape.0.lines().any(is_it), "a new node has no {name} with {labels:?}");
+        }
+        world.end().await;
     }
 }
 

@@ -16,8 +16,14 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub(super) fn new(all: IntCounterVec) -> Counters {
-        Counters { all, known: [const { OnceLock::new() }; MAX_VALUES], others: OnceLock::new() }
+    /// These values are there at 0 from the start. Otherwise a counter begins with its first event, which Prometheus does
+    /// not see as an increase.
+    pub(super) fn new(all: IntCounterVec, values: &[&'static str]) -> Counters {
+        let counters = Counters { all, known: [const { OnceLock::new() }; MAX_VALUES], others: OnceLock::new() };
+        for &value in values {
+            counters.of(value);
+        }
+        counters
     }
 
     pub fn of(&self, value: &'static str) -> &IntCounter {
@@ -35,12 +41,26 @@ impl Counters {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use prometheus::Opts;
+    use prometheus::core::Collector;
 
     use super::*;
 
+    fn things(values: &[&'static str]) -> Counters {
+        Counters::new(IntCounterVec::new(Opts::new("things", "Things."), &["kind"]).unwrap(), values)
+    }
+
+    #[test]
+    fn known_values_are_there_before_they_are_counted() {
+        let counters = things(&["one", "two"]);
+        let series = || counters.all.collect().iter().map(|family| family.get_metric().len()).sum::<usize>();
+        assert_eq!(series(), 2);
+        counters.of("one").inc();
+        assert_eq!((series(), counters.of("one").get(), counters.of("two").get()), (2, 1, 0));
+    }
+
     #[test]
     fn values_beyond_the_maximum_share_one_counter() {
-        let counters = Counters::new(IntCounterVec::new(Opts::new("things", "Things."), &["kind"]).unwrap());
+        let counters = things(&[]);
         let values: Vec<&'static str> =
             (0..MAX_VALUES + 2).map(|number| &*Box::leak(number.to_string().into_boxed_str())).collect();
         for _ in 0..3 {

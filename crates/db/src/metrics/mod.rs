@@ -109,6 +109,7 @@ impl Metrics {
                 "trunkline_trace_spans_total",
                 "Trace spans for the collector, by outcome.",
                 "outcome",
+                &["sent", "dropped"],
             )?,
             registry: factory.0,
         })
@@ -155,17 +156,20 @@ impl Database {
                 "trunkline_db_transactions_total",
                 "Transactions that ended, by outcome.",
                 "outcome",
+                &["committed", "rolled_back", "failed"],
             )?,
             retries: factory.counter("trunkline_db_retries_total", "Retries of transactions after a conflict.")?,
             replica_reads: factory.counters(
                 "trunkline_db_replica_reads_total",
                 "Lists and reports that a replica may answer, by where they were read.",
                 "source",
+                &["replica", "primary", "own_write"],
             )?,
             errors: factory.counters(
                 "trunkline_db_errors_total",
                 "Failed statements and connections, by kind.",
                 "kind",
+                &["constraint", "lost_race", "lock_timeout", "disk_full", "unavailable", "other"],
             )?,
             read_wait: waits.with_label_values(&["read"]),
             transaction_wait: waits.with_label_values(&["transaction"]),
@@ -195,11 +199,13 @@ impl Ledger {
                 "trunkline_ledger_transactions_total",
                 "Transactions posted to the ledger, by kind.",
                 "kind",
+                &[],
             )?,
             refusals: factory.counters(
                 "trunkline_ledger_refusals_total",
                 "Debits and holds refused because too little was available, by kind.",
                 "kind",
+                &[],
             )?,
         })
     }
@@ -213,13 +219,21 @@ impl Calls {
                 "trunkline_calls_refused_total",
                 "Calls that were denied, by deny reason.",
                 "reason",
+                // The one that an alert is about.
+                &["no_route"],
             )?,
             events: factory.counters(
                 "trunkline_call_events_total",
                 "Call events received from switches, by outcome.",
                 "outcome",
+                &["accepted", "rejected"],
             )?,
-            cdrs: factory.counters("trunkline_cdrs_total", "CDRs stored, by source.", "source")?,
+            cdrs: factory.counters(
+                "trunkline_cdrs_total",
+                "CDRs stored, by source.",
+                "source",
+                &["switch", "import"],
+            )?,
         })
     }
 }
@@ -231,12 +245,14 @@ impl Decks {
                 "trunkline_deck_imports_total",
                 "Rate deck imports that ended, without dry runs, by outcome.",
                 "outcome",
+                &["completed", "failed", "held"],
             )?,
             rows: factory.counter("trunkline_deck_rows_total", "Rows read by rate deck imports.")?,
             lookups: factory.counters(
                 "trunkline_rate_lookups_total",
                 "Rate lookups to authorize calls, by outcome.",
                 "outcome",
+                &["found", "missed"],
             )?,
         })
     }
@@ -259,8 +275,9 @@ impl MetricFactory {
         self.register(IntCounterVec::new(Opts::new(name, help), labels)?)
     }
 
-    fn counters(&self, name: &str, help: &str, label: &str) -> prometheus::Result<Counters> {
-        Ok(Counters::new(self.counter_vec(name, help, &[label])?))
+    /// Counters by label value, with those values at 0 that an alert names or that are few.
+    fn counters(&self, name: &str, help: &str, label: &str, values: &[&'static str]) -> prometheus::Result<Counters> {
+        Ok(Counters::new(self.counter_vec(name, help, &[label])?, values))
     }
 
     fn gauge(&self, name: &str, help: &str) -> prometheus::Result<IntGauge> {

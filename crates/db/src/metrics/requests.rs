@@ -37,11 +37,17 @@ impl Requests {
                 &["method", "path"],
                 &BUCKETS,
             )?,
-            limited: factory.counters("trunkline_rate_limited_total", "Requests refused by a rate limit.", "limit")?,
+            limited: factory.counters(
+                "trunkline_rate_limited_total",
+                "Requests refused by a rate limit.",
+                "limit",
+                &[],
+            )?,
             unattributed_failures: factory.counters(
                 "trunkline_unattributed_failures_total",
                 "Failed requests of unknown callers, which are not in the audit log, by action.",
                 "action",
+                &[],
             )?,
             connections: factory.gauge("trunkline_connections", "Open connections of the public listener.")?,
             connections_refused: factory.counter(

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use values::Rfc3339;
 
 use crate::world::ADMIN_EMAIL;
+use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, ndjson, rfc3339, send_cdrs};
 use crate::world::fixtures::key;
@@ -48,6 +49,21 @@ async fn suspended(scene: &Scene, query: &str) -> Vec<(String, String)> {
 fn counts(answer: &Value) -> (i64, i64, i64) {
     let count = |name: &str| answer[name].as_i64().unwrap();
     (count("accepted"), count("duplicates"), count("suspended"))
+}
+
+/// The status of the answer to dropping a suspended line.
+async fn drop_line(admin: &Client, id: &str) -> u16 {
+    let path = format!("/admin/cdrs/suspense/{id}");
+    admin.call(Method::DELETE, &path, Some(json!({"reason": "Test call of the lab"}))).await.status
+}
+
+/// The scene's deck with Germany, which it sold from this time on.
+fn deck_with_germany_since(at: i64) -> String {
+    format!("{CALL_DECK}49,Germany,DE,0.06,0,1,1\n")
+        .replace("minimum_seconds\n", "minimum_seconds,effective_at\n")
+        .replace(",1,1\n", ",1,1,\n")
+        .replace(",60,60\n", ",60,60,\n")
+        .replace("49,Germany,DE,0.06,0,1,1,", &format!("49,Germany,DE,0.06,0,1,1,{}", rfc3339(at)))
 }
 
 both! {
@@ -134,9 +150,7 @@ both! {
 
         // A deck that sold the number then.
         let admin = scene.world.sign_in(ADMIN_EMAIL).await;
-        let deck = format!("{CALL_DECK}49,Germany,DE,0.06,0,1,1\n").replace(
-            "minimum_seconds\n", "minimum_seconds,effective_at\n").replace(",1,1\n", ",1,1,\n").replace(",60,60\n", ",60,60,\n")
-            .replace("49,Germany,DE,0.06,0,1,1,", &format!("49,Germany,DE,0.06,0,1,1,{}", rfc3339(began - 1000)));
+        let deck = deck_with_germany_since(began - 1000);
         assert_eq!(import_deck(&scene.world, &admin, &scene.upstream, "", &deck).await["status"], "completed");
         scene.world.settle().await;
         assert_eq!(suspended(&scene, "").await, rest);
@@ -172,6 +186,79 @@ both! {
         assert_eq!(results.iter().map(|result| result["rated"].as_i64().unwrap()).sum::<i64>(), 1, "{results:?}");
         assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 60_000_000);
         assert_eq!(scene.admin.get("/admin/cdrs/suspense/summary").await.ok()["total"], 0);
+        scene.end().await;
+    }
+
+    async fn a_call_suspended_in_seconds_and_in_milliseconds_is_rated_once(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(600).await;
+        let second = (scene.now() - 300_000) / 1000 * 1000;
+        for began in [second + 123, second] {
+            let line = cdr_line(&scene, "same", began, 60, json!({"trunk_id": null, "source_ip": "8.8.4.9"}));
+            assert_eq!(counts(&send_cdrs(&scene, &ndjson(&[line])).await.ok()), (0, 0, 1));
+        }
+        trunk_with_source(&scene.customer, json!({"name": "New"}), "8.8.4.9").await;
+        let rerated = scene.admin.post("/admin/cdrs/suspense/rerate", json!({})).await.ok();
+        assert_eq!(rerated, json!({"rated": 1, "duplicates": 1, "still": 0}));
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs").await, 1);
+        assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 60_000_000);
+        assert_eq!(suspended(&scene, "").await, []);
+        scene.end().await;
+    }
+
+    async fn a_line_that_is_dropped_while_it_is_rated_is_not_charged(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(600).await;
+        let began = scene.now() - 300_000;
+        // To rate them, a past tariff is loaded.
+        let admin = scene.world.sign_in(ADMIN_EMAIL).await;
+        let deck = CALL_DECK.replace("31,Netherlands,NL,0.06,", "31,Netherlands,NL,0.12,");
+        assert_eq!(import_deck(&scene.world, &admin, &scene.upstream, "", &deck).await["status"], "completed");
+        let by_address = json!({"trunk_id": null, "source_ip": "8.8.4.9"});
+        let lines: Vec<Value> =
+            (0..40).map(|number| cdr_line(&scene, &format!("c{number}"), began, 60, by_address.clone())).collect();
+        assert_eq!(counts(&send_cdrs(&scene, &ndjson(&lines)).await.ok()), (0, 0, 40));
+        trunk_with_source(&scene.customer, json!({"name": "New"}), "8.8.4.9").await;
+        let page = admin.get("/admin/cdrs/suspense?limit=100").await.ok();
+        let id = |one: &Value| one["id"].as_str().unwrap().to_owned();
+        let ids: Vec<String> = page["data"].as_array().unwrap().iter().map(id).collect();
+        let drops = ids.iter().map(|id| drop_line(&admin, id));
+        let rerate = admin.post("/admin/cdrs/suspense/rerate", json!({}));
+        let (rerated, dropped) = tokio::join!(rerate, join_all(drops));
+        let (rerated, dropped) = (rerated.ok(), dropped.iter().filter(|status| **status == 204).count());
+        let rated = rerated["rated"].as_i64().unwrap();
+        assert_eq!((rated + dropped as i64, &rerated["duplicates"]), (40, &json!(0)), "{rerated}");
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs").await, rated);
+        assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - rated * 60_000_000);
+        assert_eq!(admin.get("/admin/cdrs/suspense/summary").await.ok()["total"], 0);
+        scene.end().await;
+    }
+
+    async fn lines_behind_many_that_stay_suspended_are_rated_too(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(600).await;
+        let began = scene.now() - 300_000;
+        let stuck = |number: i64| cdr_line(&scene, &format!("s{number}"), began, 60, json!({"trunk_id": UNKNOWN_ID}));
+        let file = ndjson(&(0..20_000).map(stuck).collect::<Vec<_>>());
+        assert_eq!(counts(&send_cdrs(&scene, &file).await.ok()), (0, 0, 20_000));
+        let lines = [
+            cdr_line(&scene, "address", began, 60, json!({"trunk_id": null, "source_ip": "8.8.4.9"})),
+            cdr_line(&scene, "unsold", began, 60, json!({"called": "+4930123456"})),
+        ];
+        assert_eq!(counts(&send_cdrs(&scene, &ndjson(&lines)).await.ok()), (0, 0, 2));
+        // The request tries the oldest lines, a job the others.
+        trunk_with_source(&scene.customer, json!({"name": "New"}), "8.8.4.9").await;
+        let rerated = scene.admin.post("/admin/cdrs/suspense/rerate", json!({})).await.ok();
+        assert_eq!(rerated, json!({"rated": 0, "duplicates": 0, "still": 20_002}));
+        scene.world.settle().await;
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs WHERE call_id = 'address'").await, 1);
+        // After a deck it takes one job after another.
+        let admin = scene.world.sign_in(ADMIN_EMAIL).await;
+        let deck = deck_with_germany_since(began - 1000);
+        assert_eq!(import_deck(&scene.world, &admin, &scene.upstream, "", &deck).await["status"], "completed");
+        scene.world.settle().await;
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs WHERE call_id = 'unsold'").await, 1);
+        assert_eq!(admin.get("/admin/cdrs/suspense/summary").await.ok()["total"], 20_000);
         scene.end().await;
     }
 
@@ -222,6 +309,22 @@ both! {
         let calls = |page: Value| page["data"].as_array().unwrap().len();
         assert_eq!(calls(scene.customer.get("/cdrs").await.ok()), 2);
         assert_eq!(calls(rival.get("/cdrs").await.ok()), 1);
+        scene.end().await;
+    }
+
+    async fn a_call_from_an_address_that_nobody_had_any_more_is_charged_to_nobody(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let former = trunk_with_source(&scene.customer, json!({"name": "Former"}), "8.8.4.30").await;
+        scene.customer.with_key(key()).delete(&format!("/trunks/{former}")).await.expect(204);
+        scene.world.advance(300).await;
+        let began = scene.now();
+        scene.world.advance(120).await;
+        let rival = scene.world.customer("rival@customer.example").await;
+        trunk_with_source(&rival, json!({}), "8.8.4.30").await;
+        let line = cdr_line(&scene, "between", began, 60, json!({"trunk_id": null, "source_ip": "8.8.4.30"}));
+        let answer = send_cdrs(&scene, &ndjson(&[line])).await.ok();
+        assert_eq!(counts(&answer), (0, 0, 1), "{answer}");
+        assert_eq!(suspended(&scene, "").await, [("between".to_owned(), "unknown_trunk".to_owned())]);
         scene.end().await;
     }
 }

@@ -27,7 +27,7 @@ use db::{Conn, Db, DbError};
 use importer::{Importer, LineError};
 use platform::app::App;
 use platform::ledger::LedgerError;
-use suspense::{SuspendedCdrId, SuspenseReason};
+use suspense::SuspenseReason;
 
 /// Maximum number of lines of one import.
 pub const MAX_IMPORT_LINES: usize = 20_000;
@@ -42,8 +42,6 @@ const MAX_LINE_BYTES: usize = 4096;
 struct Work {
     cdrs: ImportBatch,
     suspended: Vec<(ImportLine, SuspenseReason)>,
-    /// Suspended lines whose calls are among the CDRs.
-    resolved: Vec<SuspendedCdrId>,
 }
 
 /// Imports lines; `first` is the number of the first line.
@@ -147,7 +145,7 @@ async fn write(app: &App, mut work: Work) -> Result<(Written, usize), LedgerErro
             return Ok((all, suspended));
         }
         let cdrs = part.cdrs.rest(written.done, app.clock.now());
-        work = Work { cdrs, suspended: part.suspended.clone(), resolved: part.resolved.clone() };
+        work = Work { cdrs, suspended: part.suspended.clone() };
     }
 }
 
@@ -166,7 +164,6 @@ async fn write_in(conn: &mut Conn, work: &Work, mode: ImportMode) -> Result<(Wri
     if written.done < work.cdrs.len() {
         return Ok((written, 0));
     }
-    suspense::delete(conn, &work.resolved).await?;
     let suspended = suspense::insert(conn, &work.suspended).await?;
     Ok((written, suspended))
 }

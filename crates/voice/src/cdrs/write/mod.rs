@@ -139,8 +139,9 @@ pub struct Written {
     pub differs: Vec<DifferingLine>,
 }
 
-/// CDRs after which an import looks whether others wait, where statements run in-process.
-const CDRS_PER_LOOK: usize = 20;
+/// CDRs after which an import looks whether others wait, where statements run in-process. A batch of no more is written
+/// whole.
+pub const CDRS_PER_LOOK: usize = 20;
 
 impl ImportBatch {
     pub fn new(cdrs: Vec<(usize, CdrRow)>, now: Time) -> ImportBatch {

@@ -94,18 +94,28 @@ async fn add_to_counts(conn: &mut Conn, changes: &BTreeMap<SuspenseReason, i64>)
     Ok(())
 }
 
-/// Ends the suspense of these lines; returns how many were suspended.
-pub async fn delete(conn: &mut Conn, ids: &[SuspendedCdrId]) -> Result<i64, DbError> {
-    let mut removed: BTreeMap<SuspenseReason, i64> = BTreeMap::new();
+/// Lines whose suspense a transaction ends, and why they were suspended.
+pub type Taken = BTreeMap<SuspendedCdrId, SuspenseReason>;
+
+/// Ends the suspense of these lines, and returns those that were suspended. Others wait for the rows until the commit, so
+/// each line is taken once. [`count_taken`] counts them.
+pub async fn take(conn: &mut Conn, ids: &[SuspendedCdrId]) -> Result<Taken, DbError> {
+    let mut taken = Taken::new();
     for id in ids {
         let deleted: Option<(SuspenseReason,)> =
             conn.opt(sql!("DELETE FROM suspended_cdrs WHERE id = $1 RETURNING reason"), params![*id]).await?;
-        if let Some((reason,)) = deleted {
-            *removed.entry(reason).or_default() -= 1;
-        }
+        taken.extend(deleted.map(|(reason,)| (*id, reason)));
     }
-    add_to_counts(conn, &removed).await?;
-    Ok(-removed.values().sum::<i64>())
+    Ok(taken)
+}
+
+/// Counts lines that were taken. It comes late in a transaction: all that change the suspense wait for the counts.
+pub async fn count_taken(conn: &mut Conn, taken: &Taken) -> Result<(), DbError> {
+    let mut changes: BTreeMap<SuspenseReason, i64> = BTreeMap::new();
+    for reason in taken.values() {
+        *changes.entry(*reason).or_default() -= 1;
+    }
+    add_to_counts(conn, &changes).await
 }
 
 /// Changes why a line is suspended.

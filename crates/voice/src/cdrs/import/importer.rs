@@ -240,8 +240,9 @@ impl<'a> Importer<'a> {
         }
         let holders = self.holders.get(&address).map(Vec::as_slice).unwrap_or_default();
         let is_then = |one: &&AddressHolder| one.created_at <= at && one.deleted_at.is_none_or(|deleted| at < deleted);
-        let first_after = || holders.iter().find(|one| one.created_at > at);
-        Ok(holders.iter().find(is_then).or_else(first_after).map(|one| one.trunk_id))
+        // They are in order: if the first got it later, nobody had it before.
+        let first_ever = holders.first().filter(|one| one.created_at > at);
+        Ok(holders.iter().find(is_then).or(first_ever).map(|one| one.trunk_id))
     }
 
     /// The rental of a number at a time.

@@ -116,6 +116,11 @@ pub async fn update(
                 addresses::refuse_overlap(tx, &ctx.app, &upstream, resolved).await?;
             }
             save(tx, &upstream).await?;
+            if before.status == UpstreamStatus::Disabled && upstream.status == UpstreamStatus::Active {
+                // It is up until a switch says otherwise, whatever was reported before.
+                store::forget_health(tx, *id).await?;
+                upstream.health = UpstreamHealth::Unknown;
+            }
             upstreams::bump_version(tx).await?;
             if upstream.terms() != before.terms() {
                 let change = tariff::record_terms(tx, &upstream.terms()).await?;

@@ -178,7 +178,8 @@ pub async fn list_due(conn: &mut Conn, limit: i64) -> Result<Vec<UpstreamRow>, D
     .await
 }
 
-/// Sets the health of an upstream as of a time. Returns whether it changed.
+/// Sets the health of an upstream as of a time, now at the latest: a switch whose clock is ahead must not keep what others
+/// report from counting. Returns whether it changed.
 pub async fn update_health(
     conn: &mut Conn,
     id: UpstreamId,
@@ -189,10 +190,17 @@ pub async fn update_health(
         .exec(
             sql!(
                 "UPDATE upstreams SET health = $2, health_at = $3
-                 WHERE id = $1 AND health <> $2 AND (health_at IS NULL OR health_at < $3)"
+                 WHERE id = $1 AND health <> $2 AND (health_at IS NULL OR health_at <= $3)"
             ),
-            params![id, health, as_of],
+            params![id, health, as_of.min(conn.now())],
         )
         .await?;
     Ok(changed > 0)
+}
+
+/// Makes the health of an upstream unknown, as that of a new one.
+pub async fn forget_health(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
+    let sql = sql!("UPDATE upstreams SET health = $2, health_at = NULL WHERE id = $1");
+    conn.exec(sql, params![id, UpstreamHealth::Unknown]).await?;
+    Ok(())
 }

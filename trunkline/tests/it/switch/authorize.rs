@@ -134,6 +134,42 @@ both! {
         scene.end().await;
     }
 
+    async fn an_upstream_that_a_switch_with_a_fast_clock_reports_down_comes_back(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let report = async |edge: &str, kind: &str, ahead: i64| {
+            let event = json!({
+                "event_id": key().to_string(), "type": kind, "upstream_id": scene.upstream, "edge_id": edge,
+                "at": scene.now() + ahead,
+            });
+            assert_eq!(scene.send_events(json!([event])).await["accepted"], 1);
+        };
+        report("edge-1", "upstream_down", 280_000).await;
+        report("edge-2", "upstream_down", 0).await;
+        assert_eq!(scene.denied(json!({})).await, deny_reason("no_route", 503));
+        scene.world.advance(20).await;
+        report("edge-2", "upstream_up", 0).await;
+        scene.allowed(json!({})).await;
+        scene.end().await;
+    }
+
+    async fn an_upstream_that_is_activated_again_is_used_until_it_is_reported_down(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let report = async |kind: &str| {
+            let event = json!({"event_id": "h", "type": kind, "upstream_id": scene.upstream, "at": scene.now()});
+            assert_eq!(scene.send_events(json!([event])).await["accepted"], 1);
+        };
+        report("upstream_down").await;
+        let kept = update_upstream(&scene.admin, &scene.upstream, json!({"status": "active"})).await.ok();
+        assert_eq!(kept["health"], "down", "it was active before");
+        update_upstream(&scene.admin, &scene.upstream, json!({"status": "disabled"})).await.ok();
+        let active = update_upstream(&scene.admin, &scene.upstream, json!({"status": "active"})).await.ok();
+        assert_eq!(active["health"], "unknown");
+        scene.allowed(json!({})).await;
+        report("upstream_down").await;
+        assert_eq!(scene.denied(json!({})).await, deny_reason("no_route", 503));
+        scene.end().await;
+    }
+
     async fn a_repeated_authorization_is_answered_alike_until_the_call_ends(db) {
         let scene = Scene::start(db, 10_000).await;
         let same = call_request(json!({}));

@@ -12,6 +12,8 @@ mod did_supplier;
 mod effective;
 mod lab;
 mod limits;
+mod log;
+mod mail;
 mod ops;
 mod reader;
 mod remote;
@@ -48,6 +50,7 @@ use db::ReplicaOptions;
 pub use deck_mail::DeckMailSettings;
 pub use effective::effective;
 pub use lab::LabSettings;
+pub use mail::{SmtpEncryption, SmtpServer};
 pub use ops::{IdentityFiles, OpsTls, PemFile, SwitchTls};
 use reader::SettingsReader;
 pub use remote::RemoteSettings;
@@ -212,12 +215,8 @@ impl Settings {
             statement_timeout: read.seconds("TRUNKLINE_DATABASE_STATEMENT_SECONDS", 1..=20, 20),
             bucket: read.bucket(),
             clamd: read.clamd(),
-            mail: read
-                .checked("TRUNKLINE_MAIL", "file, smtp://… or smtps://…", is_mail)
-                .unwrap_or_else(|| "file".to_owned()),
-            mail_from: read
-                .text("TRUNKLINE_MAIL_FROM")
-                .unwrap_or_else(|| "Trunkline <no-reply@trunkline.invalid>".to_owned()),
+            mail: read.mail(),
+            mail_from: read.mail_from(),
             deck_mail: read.deck_mail(),
             security_contact: read.checked("TRUNKLINE_SECURITY_CONTACT", "a mailto: or https:// URL", is_contact),
             payments,
@@ -256,7 +255,7 @@ impl Settings {
             password_cost: Cost::Full,
             traces: read.traces(),
             log: read.log(),
-            log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),
+            log_filter: read.log_filter(),
             max_connections: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
             clients: read.clients(),
             max_concurrent_requests: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
@@ -342,17 +341,6 @@ impl SettingsReader {
         kinds.dedup();
         kinds
     }
-
-    fn log(&mut self) -> LogFormat {
-        match self.text("TRUNKLINE_LOG").as_deref() {
-            None | Some("human") => LogFormat::Human,
-            Some("json") => LogFormat::Json,
-            Some(_) => {
-                self.wrong("TRUNKLINE_LOG", "human or json");
-                LogFormat::Human
-            }
-        }
-    }
 }
 
 fn is_origin(text: &str) -> bool {
@@ -370,10 +358,6 @@ fn is_contact(text: &str) -> bool {
     address
         .or_else(|| text.strip_prefix("https://"))
         .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|letter| letter.is_ascii_graphic()))
-}
-
-fn is_mail(text: &str) -> bool {
-    text == "file" || text.starts_with("smtp://") || text.starts_with("smtps://")
 }
 
 #[cfg(test)]

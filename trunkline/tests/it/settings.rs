@@ -44,7 +44,7 @@ fn config_check_reports_every_fault_with_its_line_and_succeeds_without() {
         format!("{path}:1: TRUNKLINE_LOG must be human or json"),
         format!("{path}:3: TRUNKLINE_CONNECTIONS must be a number from 16 to 1000000"),
         format!("{path}:4: TRUNKLINE_LISTNE is not a setting"),
-        "TRUNKLINE_MAIL must be file, smtp://… or smtps://…".to_owned(),
+        "TRUNKLINE_MAIL must be file, smtp://user:password@host:port".to_owned(),
     ] {
         assert!(errors.contains(&fault), "{fault} is missing:\n{errors}");
     }
@@ -54,6 +54,36 @@ fn config_check_reports_every_fault_with_its_line_and_succeeds_without() {
     assert!(is_good, "{errors}");
     assert_eq!(words, "The settings are valid.\n");
     assert!(errors.contains("TRUNKLINE_OTHER in the environment is not a setting"), "{errors}");
+}
+
+#[test]
+fn config_check_refuses_what_serve_would_refuse() {
+    let names =
+        [("TRUNKLINE_MAIL", "smtp://h:99999"), ("TRUNKLINE_MAIL_FROM", "not a mail"), ("TRUNKLINE_LOG_FILTER", "===")];
+    let (is_good, _, errors) = printed(&run(&["config", "check"], &names));
+    assert!(!is_good);
+    for (name, _) in names {
+        assert!(errors.contains(&format!("\n  {name} must be ")), "{name} is missing:\n{errors}");
+    }
+}
+
+#[test]
+fn an_empty_file_of_a_secret_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (empty, blank) = (folder.path().join("empty"), folder.path().join("blank"));
+    std::fs::write(&empty, "").unwrap();
+    std::fs::write(&blank, " \n\n").unwrap();
+    for name in ["TRUNKLINE_DATABASE_URL", "TRUNKLINE_MASTER_SECRET", "TRUNKLINE_MAIL"] {
+        for file in [&empty, &blank] {
+            let (name, path) = (format!("{name}_FILE"), file.to_str().unwrap());
+            // With a data folder where nothing can be created, should it start after all.
+            let names = [(name.as_str(), path), ("TRUNKLINE_DATA_DIR", path)];
+            for arguments in [&["config", "check"][..], &["config", "show"], &["serve"]] {
+                let (is_good, _, errors) = printed(&run(arguments, &names));
+                assert!(!is_good && errors.contains(&format!("{name}: {path}: the file is empty")), "{errors}");
+            }
+        }
+    }
 }
 
 #[test]

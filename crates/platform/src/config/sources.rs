@@ -129,13 +129,17 @@ pub(super) fn read_secret_files(names: &mut Names) -> Vec<String> {
     errors
 }
 
-/// The content of a file without the line break at its end.
+/// The content of a file without the line break at its end. An empty one is refused: whoever names a file wants what
+/// should be in it, and not the default.
 fn read_secret(path: &Path) -> Result<String, String> {
     let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
     if size > MAX_SECRET_BYTES {
         return Err(format!("a secret has at most {MAX_SECRET_BYTES} bytes"));
     }
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    if text.trim().is_empty() {
+        return Err("the file is empty".to_owned());
+    }
     let text = text.strip_suffix('\n').unwrap_or(&text);
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }

@@ -4,72 +4,37 @@
 //! interrupted half-way to the pool for the next mail. Here every step has a timeout, and dropping the connection
 //! closes it.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
-use hyper::Uri;
 use lettre::Message as MimeMessage;
+use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
-use lettre::transport::smtp::{Error, SUBMISSION_PORT, SUBMISSIONS_PORT};
-use percent_encoding::percent_decode_str;
 
 use super::MailError;
+use crate::config::{SmtpEncryption, SmtpServer};
 
 /// Timeout of each SMTP step except sending.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of sending. Servers may scan a mail before they accept it; giving up too early would send it twice.
 const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
-const URL_FORM: &str = "a mail URL has the form smtp://user:password@host:port (?tls=required, ?tls=opportunistic) or smtps://user:password@host:port";
-
 pub struct Smtp {
-    host: String,
-    port: u16,
-    /// Whether the server is on loopback, where nobody can listen in.
-    is_local: bool,
-    encryption: Encryption,
+    server: SmtpServer,
     tls: TlsParameters,
     credentials: Option<Credentials>,
     hello: ClientId,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Encryption {
-    Tls,
-    StartTls,
-    StartTlsIfOffered,
-}
-
 impl Smtp {
     pub fn open(url: &str) -> Result<Smtp, MailError> {
-        // The parser's error is not shown: it could quote the password.
-        let malformed = || MailError::Permanent(URL_FORM.to_owned());
-        let uri: Uri = url.parse().map_err(|_| malformed())?;
-        let authority = uri.authority().filter(|authority| !authority.host().is_empty()).ok_or_else(malformed)?;
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        let is_local = is_local(&host);
-        let encryption = match (uri.scheme_str(), uri.query()) {
-            (Some("smtps"), None) => Encryption::Tls,
-            (Some("smtp"), Some("tls=opportunistic")) => Encryption::StartTlsIfOffered,
-            (Some("smtp"), None) if is_local => Encryption::StartTlsIfOffered,
-            (Some("smtp"), None | Some("tls=required")) => Encryption::StartTls,
-            _ => return Err(malformed()),
-        };
-        let (user_info, server) = match authority.as_str().rsplit_once('@') {
-            Some((user_info, server)) => (Some(user_info), server),
-            None => (None, authority.as_str()),
-        };
-        let credentials = user_info.map(|text| credentials(text).ok_or_else(malformed)).transpose()?;
-        let port = match server.strip_prefix(authority.host()).and_then(|rest| rest.strip_prefix(':')) {
-            Some(port) => port.parse().map_err(|_| malformed())?,
-            None if encryption == Encryption::Tls => SUBMISSIONS_PORT,
-            None => SUBMISSION_PORT,
-        };
-        let tls = TlsParameters::new(host.clone())
+        let malformed = || MailError::Permanent(format!("a mail URL has the form {}", SmtpServer::FORM));
+        let mut server = SmtpServer::parse(url).ok_or_else(malformed)?;
+        let credentials = server.credentials.take().map(|(user, password)| Credentials::new(user, password));
+        let tls = TlsParameters::new(server.host.clone())
             .map_err(|error| MailError::Permanent(format!("TLS cannot be set up: {error}")))?;
-        Ok(Smtp { host, port, is_local, encryption, tls, credentials, hello: ClientId::default() })
+        Ok(Smtp { server, tls, credentials, hello: ClientId::default() })
     }
 
     pub async fn deliver(&self, message: &MimeMessage) -> Result<(), MailError> {
@@ -95,21 +60,19 @@ impl Smtp {
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, MailError> {
-        let tls = (self.encryption == Encryption::Tls).then(|| self.tls.clone());
-        let server = (self.host.as_str(), self.port);
+        let SmtpServer { host, port, encryption, .. } = &self.server;
+        let tls = (*encryption == SmtpEncryption::Tls).then(|| self.tls.clone());
+        let server = (host.as_str(), *port);
         within(STEP_TIMEOUT, AsyncSmtpConnection::connect_tokio1(server, Some(STEP_TIMEOUT), &self.hello, tls, None))
             .await?
-            .map_err(|error| {
-                let Smtp { host, port, .. } = self;
-                MailError::Temporary(format!("the mail server {host}:{port} cannot be reached: {error}"))
-            })
+            .map_err(|error| MailError::Temporary(format!("the mail server {host}:{port} cannot be reached: {error}")))
     }
 
     async fn encrypt(&self, connection: &mut AsyncSmtpConnection) -> Result<(), MailError> {
-        let upgrade = match self.encryption {
-            Encryption::Tls => false,
-            Encryption::StartTls => true,
-            Encryption::StartTlsIfOffered => connection.can_starttls(),
+        let upgrade = match self.server.encryption {
+            SmtpEncryption::Tls => false,
+            SmtpEncryption::StartTls => true,
+            SmtpEncryption::StartTlsIfOffered => connection.can_starttls(),
         };
         if !upgrade {
             return Ok(());
@@ -123,7 +86,7 @@ impl Smtp {
     /// quote the refused line, which contains the password.
     async fn sign_in(&self, connection: &mut AsyncSmtpConnection) -> Result<(), MailError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
-        if !connection.is_encrypted() && !self.is_local {
+        if !connection.is_encrypted() && !self.server.is_local {
             let clear = "the mail server offers no TLS, and the password is not sent in clear text";
             return Err(MailError::Temporary(clear.to_owned()));
         }
@@ -151,14 +114,4 @@ fn refused(error: Error) -> MailError {
     } else {
         MailError::Temporary(format!("the mail server did not accept the mail: {error}"))
     }
-}
-
-fn is_local(host: &str) -> bool {
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
-}
-
-fn credentials(user_info: &str) -> Option<Credentials> {
-    let (user, password) = user_info.split_once(':')?;
-    let decode = |text| percent_decode_str(text).decode_utf8().ok().map(|text| text.into_owned());
-    Some(Credentials::new(decode(user)?, decode(password)?))
 }

@@ -424,6 +424,7 @@ impl Problem {
                     | Code::TokenInvalid
                     | Code::ValidationFailed
                     | Code::Malformed
+                    | Code::PreconditionFailed
                     | Code::IdempotencyKeyRequired
                     | Code::IdempotencyConflict
                     | Code::IdempotencyInProgress

@@ -132,6 +132,28 @@ both! {
         world.end().await;
     }
 
+    async fn a_stale_change_is_repeated_with_its_key_and_the_current_version(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let path = create_trunk(&cora, "First").await;
+        let (keyed, body) = (cora.with_key(key()), json!({"channel_cap": 4}));
+        let stale = cora.get(&path).await.header("etag").unwrap().to_owned();
+        patch(&cora, &path, json!({"name": "Renamed"})).await.ok();
+        for _ in 0..2 {
+            let refused = keyed.header("If-Match", &stale).patch(&path, body.clone()).await;
+            assert_eq!(refused.header("idempotent-replayed"), None);
+            refused.problem(412, "precondition.failed");
+        }
+        let current = cora.get(&path).await.header("etag").unwrap().to_owned();
+        let changed = keyed.header("If-Match", &current).patch(&path, body.clone()).await;
+        assert_eq!(changed.header("idempotent-replayed"), None);
+        assert_eq!(changed.ok()["channel_cap"], 4);
+        // From then on the key has a response, whichever version comes with it.
+        let again = keyed.header("If-Match", &stale).patch(&path, body).await;
+        assert_eq!((again.status, again.header("idempotent-replayed")), (200, Some("true")));
+        world.end().await;
+    }
+
     async fn invalid_trunk_fields_are_refused_by_name(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;

@@ -100,7 +100,8 @@ impl Operations {
         let endpoint = self.endpoints.iter().find(|endpoint| endpoint.path == path);
         let measured = endpoint.filter(|endpoint| endpoint.is_measured());
         let span = measured.and_then(|_| self.app.traces.begin_request(request.headers(), || self.app.clock.now()));
-        let mut response = self.dispatch(endpoint, request, peer.ip().to_canonical()).await.unwrap_or_else(|problem| {
+        let ip = headers::caller_ip(request.headers(), peer, &self.app.settings.trusted_proxies);
+        let mut response = self.dispatch(endpoint, request, ip).await.unwrap_or_else(|problem| {
             if let Some(cause) = problem.cause() {
                 tracing::error!(path, request_id, %cause, "request to the operations port failed");
             }

@@ -1,5 +1,6 @@
 //! Headers of every response, request ids, and CORS.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_lc_rs::digest::{SHA256, digest};
@@ -13,6 +14,7 @@ use hyper::header::{
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::uri::Authority;
+use ipnet::IpNet;
 use platform::limits::RateLimitStatus;
 
 use super::problem::Problem;
@@ -50,6 +52,30 @@ impl RequestIds {
             }
         }
     }
+}
+
+/// The address of the caller behind this peer. `X-Forwarded-For` counts only from trusted proxies.
+pub fn caller_ip(headers: &HeaderMap, peer: SocketAddr, trusted: &[IpNet]) -> IpAddr {
+    let is_trusted = |ip: IpAddr| trusted.iter().any(|network| network.contains(&ip));
+    let mut ip = peer.ip().to_canonical();
+    let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let hops: Vec<&str> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
+    // From the nearest hop outwards, as long as the hops are trusted.
+    for hop in hops.into_iter().rev() {
+        if !is_trusted(ip) {
+            break;
+        }
+        match address_of(hop) {
+            Some(next) => ip = next.to_canonical(),
+            None => break,
+        }
+    }
+    ip
+}
+
+/// An address in `X-Forwarded-For`; some proxies add the port.
+fn address_of(hop: &str) -> Option<IpAddr> {
+    hop.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
 /// A request has exactly one valid `Host`; HTTP/1.0 may have none. Otherwise a proxy and this service could disagree on

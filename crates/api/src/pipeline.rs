@@ -2,7 +2,7 @@
 //! idempotency key, handler, response headers, metrics. docs/architecture.md has a diagram.
 
 use db::Entropy;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -167,7 +167,7 @@ impl Service {
         if head.headers.get_all(CONTENT_TYPE).iter().nth(1).is_some() {
             return Err(Problem::malformed("The header Content-Type is given twice."));
         }
-        let ip = self.caller_ip(&head.headers, peer);
+        let ip = headers::caller_ip(&head.headers, peer, &self.app.settings.trusted_proxies);
         let place = Arc::new(self.concurrency.enter(ip)?);
         body.set_place(place.clone());
         match found {
@@ -281,31 +281,6 @@ impl Service {
             _ => Ok(()),
         }
     }
-
-    /// The caller's address. `X-Forwarded-For` counts only from trusted proxies.
-    fn caller_ip(&self, headers: &HeaderMap, peer: SocketAddr) -> IpAddr {
-        let trusted = &self.app.settings.trusted_proxies;
-        let is_trusted = |ip: IpAddr| trusted.iter().any(|network| network.contains(&ip));
-        let mut ip = peer.ip().to_canonical();
-        let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-        let hops: Vec<&str> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
-        // From the nearest hop outwards, as long as the hops are trusted.
-        for hop in hops.into_iter().rev() {
-            if !is_trusted(ip) {
-                break;
-            }
-            match address_of(hop) {
-                Some(next) => ip = next.to_canonical(),
-                None => break,
-            }
-        }
-        ip
-    }
-}
-
-/// An address in `X-Forwarded-For`; some proxies add the port.
-fn address_of(hop: &str) -> Option<IpAddr> {
-    hop.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
 /// All `If-Match` headers as one list. A value that is not text matches no version.

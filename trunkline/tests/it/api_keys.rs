@@ -318,6 +318,26 @@ both! {
         scene.end().await;
     }
 
+    async fn a_team_key_works_on_the_operations_port_only_from_its_networks(db) {
+        let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1"), ("TRUNKLINE_RATE_LIMITS", "off")]).await;
+        let admin = world.admin().await;
+        let body = json!({"name": "Nightly import", "scopes": ["cdrs:write"], "allowed_cidrs": ["203.0.113.0/24"]});
+        let made = admin.with_key(key()).post("/admin/api-keys", body).await.expect(201);
+        let ops = world.anyone_at_operations();
+        let from = async |ip: &str| {
+            let request = ops.request(Method::POST, "/switch/cdrs").bearer_auth(secret(&made));
+            ops.send(request.header("X-Forwarded-For", ip).body("{}\n")).await
+        };
+        assert_eq!(from("203.0.113.9").await.ok()["accepted"], 0);
+        for elsewhere in ["203.0.114.1", "127.0.0.1"] {
+            from(elsewhere).await.problem(401, "auth.token_invalid");
+        }
+        let sql = "SELECT ip FROM audit_log WHERE action = 'cdrs.import'";
+        let (ip,): (Option<String>,) = db.read().await.unwrap().one(sql, params![]).await.unwrap();
+        assert_eq!(ip.as_deref(), Some("203.0.113.9"));
+        world.end().await;
+    }
+
     async fn commands_import_into_a_service_elsewhere_with_a_key(db) {
         let scene = Scene::start(db, 1000).await;
         let made = make_team_key(&scene.admin, &["rates:write", "cdrs:write"]).await;

@@ -6,22 +6,55 @@ use std::path::Path;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::verify::{verify_audit, verify_cdrs, verify_ledger};
-use super::{Subject, audit_command, database_as_it_is, print_line};
-use db::{Clock, MIGRATIONS};
+use super::{Subject, audit_command, audit_failed_command, database_as_it_is, print_line, stop_signal};
+use db::{Clock, Db, MIGRATIONS};
 use platform::app::{StartError, open_database};
-use platform::backup::{self, Manifest, Restored};
+use platform::audit;
+use platform::backup::{self, Manifest, Restored, Stop, Target};
 use platform::config::Settings;
 use platform::crypto::secrets::{PREVIOUS_MASTER, is_passphrase};
 
-/// Writes a backup to a new file. Its audit row is in the backup too.
+const CREATE: &str = "backup.create";
+
+/// Writes a backup to a new file, unless SIGTERM or SIGINT stops it.
 pub async fn make_backup(settings: Settings, file: &Path) -> Result<(), StartError> {
     let db = database_as_it_is(&settings).await?;
     let passphrase = passphrase(&settings, Purpose::Seal)?;
-    let secrets = backup::secrets_of(&settings, &db).await?;
-    db.tx(secrets.keys(), |conn, keys| Box::pin(audit_command(conn, keys, "backup.create", Subject::Nobody))).await?;
-    let manifest = backup::create(&settings, &db, secrets, file, &passphrase).await?;
+    let stop = Stop::default();
+    let mut writing = std::pin::pin!(write_backup(&settings, &db, file, &passphrase, &stop));
+    let manifest = tokio::select! {
+        // The signals come first, so that none ends the process once there are files.
+        biased;
+        signal = stop_signal() => {
+            signal?;
+            stop.request();
+            writing.await?
+        }
+        written = &mut writing => written?,
+    };
     print_line(&format!("{}: {}", file.display(), describe(&manifest)));
     Ok(())
+}
+
+/// The audit row of a backup is in it too, so it is written before; if the backup fails, another row says so.
+async fn write_backup(
+    settings: &Settings,
+    db: &Db,
+    file: &Path,
+    passphrase: &str,
+    stop: &Stop,
+) -> Result<Manifest, StartError> {
+    let secrets = backup::secrets_of(settings, db).await?;
+    let (keys, target) = (secrets.keys(), Target::begin(settings, file)?);
+    db.tx(keys.clone(), |conn, keys| Box::pin(audit_command(conn, keys, CREATE, Subject::Nobody))).await?;
+    let written = backup::create(settings, db, secrets, target, passphrase, stop).await;
+    if let Err(error) = &written {
+        let failure = (keys, error.to_string());
+        let recorded =
+            db.tx(failure, |conn, (keys, reason)| Box::pin(audit_failed_command(conn, keys, CREATE, reason))).await;
+        recorded.map_err(|unrecorded| format!("{error}; nor could the audit row of this be written: {unrecorded}"))?;
+    }
+    written
 }
 
 /// Reads a backup to its end; with `only_check` that is all, otherwise it is restored and verified.
@@ -44,6 +77,11 @@ pub async fn restore_backup(mut settings: Settings, file: &Path, only_check: boo
         settings.secrets.master_previous.clone_from(&secrets.master_previous);
     }
     let db = open_database(&settings, &Clock::system()).await?;
+    let (audit_rows, _) = audit::head(&mut *db.read().await?).await?;
+    if audit_rows != manifest.audit_rows {
+        let text = format!("the restored database has {audit_rows} audit rows, the backup {}", manifest.audit_rows);
+        return Err(text.into());
+    }
     if manifest.migrations < MIGRATIONS.len() {
         db.migrate().await?;
         print_line("The database was migrated to this version.");

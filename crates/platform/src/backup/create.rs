@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +24,63 @@ use values::Time;
 /// How much earlier than its time a file may seem to have been stored, for clocks that differ.
 const CLOCK_MARGIN: Duration = Duration::from_secs(10 * 60);
 
-type Archive = Arc<Mutex<ArchiveWriter<NamedFile>>>;
+type Archive = Arc<Mutex<ArchiveWriter<Output>>>;
+
+/// Where a backup goes. Its files have other names until it is complete; those of one that is not are deleted.
+pub struct Target {
+    path: PathBuf,
+    draft: Draft,
+    file: NamedFile,
+    /// The copy of SQLite.
+    copy_draft: Option<Draft>,
+    /// How `pg_dump` connects, for PostgreSQL.
+    environment: Option<Environment>,
+}
+
+impl Target {
+    /// Refuses a file that exists, and one that cannot be written.
+    pub fn begin(settings: &Settings, path: &Path) -> Result<Target, StartError> {
+        let options: DbOptions = settings.database_url().parse()?;
+        if path.exists() {
+            return Err(format!("{} exists already", path.display()).into());
+        }
+        let environment = options.program_environment()?;
+        let (draft, file) = begin(with_ending(path, ".partial"))?;
+        let copy_draft = if environment.is_none() { Some(begin(copy_of(path))?.0) } else { None };
+        Ok(Target { path: path.to_owned(), draft, file, copy_draft, environment })
+    }
+}
+
+/// Tells a backup to stop: it then fails.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub fn request(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.0.load(Ordering::Relaxed) { Err(io::Error::other("the backup was interrupted")) } else { Ok(()) }
+    }
+}
+
+/// The file of a backup, which takes nothing more once the backup has to stop.
+struct Output {
+    file: NamedFile,
+    stop: Stop,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stop.check()?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
 
 /// What the state of the database is written to.
 struct Dump {
@@ -41,35 +98,29 @@ struct Facts {
     audit_rows: i64,
 }
 
-/// The secrets that a backup of this database needs, if these settings have them.
+/// The secrets of this database, if these settings have them. It generates none.
 pub async fn secrets_of(settings: &Settings, db: &Db) -> Result<SavedSecrets, StartError> {
     let secrets = SavedSecrets::read(&settings.secrets, &settings.data_dir)?;
     if rotation::is_opened_by(&mut *db.read().await?, &secrets.keys()).await? {
         return Ok(secrets);
     }
-    Err("the database was created with another master secret, so a backup would be of no use; \
+    Err("the database was created with another master secret; \
          run this with the settings and the data folder of the service"
         .into())
 }
 
-/// Writes a backup to a new file, while others write to the database and to the file store.
+/// Writes a backup, while others write to the database and to the file store.
 pub async fn create(
     settings: &Settings,
     db: &Db,
     secrets: SavedSecrets,
-    path: &Path,
+    target: Target,
     passphrase: &str,
+    stop: &Stop,
 ) -> Result<Manifest, StartError> {
-    let options: DbOptions = settings.database_url().parse()?;
-    if path.exists() {
-        return Err(format!("{} exists already", path.display()).into());
-    }
-    let environment = options.program_environment()?;
+    let Target { path, draft, file, copy_draft, environment } = target;
     let engine = if environment.is_some() { Engine::PostgreSql } else { Engine::Sqlite };
-    let (draft, target) = begin(with_ending(path, "partial"))?;
-    let copy = with_ending(path, "database.partial");
-    let copy_draft = if engine == Engine::Sqlite { Some(begin(copy.clone())?.0) } else { None };
-
+    let output = Output { file, stop: stop.clone() };
     let mut store = Store {
         folder: settings.bucket.is_none().then(|| settings.data_dir.join("files")),
         began: Clock::system().now().minus(CLOCK_MARGIN),
@@ -77,18 +128,18 @@ pub async fn create(
     };
     let passphrase = passphrase.to_owned();
     let (archive, store): (Archive, Store) = blocking(move || {
-        let mut archive = ArchiveWriter::new(target, &passphrase)?;
+        let mut archive = ArchiveWriter::new(output, &passphrase)?;
         archive.write(Part::Secrets, &mut serde_json::to_vec(&secrets)?.as_slice())?;
         store.copy_all(&mut archive)?;
         Ok((Arc::new(Mutex::new(archive)), store))
     })
     .await?;
 
+    let copy = copy_of(&path);
     let dump = Dump { archive: archive.clone(), copy: copy.clone(), environment };
     let facts = db.snapshot(dump, |conn, dump| Box::pin(dump_database(conn, dump))).await?;
 
     let bucket = settings.bucket.as_ref().map(|bucket| bucket.bucket.clone());
-    let path = path.to_owned();
     blocking(move || {
         let archive = Arc::into_inner(archive).ok_or("the backup is still being written")?;
         let mut archive = archive.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +158,7 @@ pub async fn create(
             bucket,
         };
         let written = archive.finish(&manifest)?;
-        draft.publish(written.file(), &path).map_err(|error| cannot("write", &path, error))?;
+        draft.publish(written.file.file(), &path).map_err(|error| cannot("write", &path, error))?;
         sync_folder(folder_of(&path))?;
         Ok(manifest)
     })
@@ -124,9 +175,14 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+/// Where SQLite is copied to, for a backup with this path.
+fn copy_of(path: &Path) -> PathBuf {
+    with_ending(path, ".database.partial")
+}
+
+/// The path with these letters behind its name.
+pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(".");
     name.push(ending);
     PathBuf::from(name)
 }
@@ -141,7 +197,7 @@ struct Store {
 }
 
 impl Store {
-    fn copy_all(&mut self, archive: &mut ArchiveWriter<NamedFile>) -> io::Result<()> {
+    fn copy_all(&mut self, archive: &mut ArchiveWriter<Output>) -> io::Result<()> {
         let Store { folder: Some(folder), began, recent } = self else { return Ok(()) };
         walk_folder(folder, &mut |found| {
             if found.stored_at >= *began {
@@ -152,7 +208,7 @@ impl Store {
     }
 
     /// Copies what was stored since.
-    fn copy_new(&self, archive: &mut ArchiveWriter<NamedFile>) -> io::Result<()> {
+    fn copy_new(&self, archive: &mut ArchiveWriter<Output>) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         walk_folder(folder, &mut |found| {
             let is_new = found.stored_at >= self.began && !self.recent.contains(&found.hash);
@@ -161,7 +217,7 @@ impl Store {
     }
 }
 
-fn copy_file(archive: &mut ArchiveWriter<NamedFile>, found: &Found) -> io::Result<()> {
+fn copy_file(archive: &mut ArchiveWriter<Output>, found: &Found) -> io::Result<()> {
     match File::open(&found.path) {
         Ok(mut file) => archive.write(Part::File(found.hash), &mut file),
         // It was deleted since the folder was listed.

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::archive::{ArchiveReader, Part};
-use super::create::blocking;
+use super::create::{blocking, with_ending};
 use super::named_file::{NamedFile, cannot};
 use super::programs::{self, Environment};
 use super::{Engine, Manifest};
@@ -181,9 +181,13 @@ fn refuse_unfit(restored: &Restored, is_postgres: bool, configured: &ConfiguredS
     Ok(())
 }
 
+/// How the names of SQLite's files end. A log that was left would be replayed into the database that is restored.
+const OF_SQLITE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+
 /// Refuses an installation that has something already, other than what a restore left that failed.
 fn require_empty(data_dir: &Path, database: Option<&Path>) -> Result<(), StartError> {
-    if let Some(found) = database.filter(|path| path.exists()) {
+    let mut of_sqlite = database.into_iter().flat_map(|path| OF_SQLITE.map(|ending| with_ending(path, ending)));
+    if let Some(found) = of_sqlite.find(|path| path.exists()) {
         return Err(format!("{} exists: restore into an empty installation", found.display()).into());
     }
     let left = database.map(partial);
@@ -203,9 +207,7 @@ fn require_empty(data_dir: &Path, database: Option<&Path>) -> Result<(), StartEr
 
 /// The name of a database that is not complete yet; `with_extension("")` leads back.
 fn partial(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
+    with_ending(path, ".partial")
 }
 
 fn remove_folder(path: &Path) -> io::Result<()> {

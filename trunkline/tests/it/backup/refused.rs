@@ -1,13 +1,18 @@
 //! What is refused, and by which name.
 
-use std::path::Path;
-use std::process::Command;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
+use rustix::fs::{OFlags, fcntl_setfl};
 use tempfile::TempDir;
 
 use super::{PASSPHRASE, command, refused, run, succeeded, text};
 use crate::world::engines::{TestDb, both, sqlite};
 use crate::world::process::Process;
+use crate::world::s3::files_below;
 
 /// An installation that was started once, and a backup of it.
 fn backed_up(db: &TestDb, folder: &Path, file: &Path) {
@@ -51,6 +56,7 @@ both! {
         let absent = folder.path().join("absent/monday.backup");
         let told = refused(&run(&db.url, folder.path(), &["backup", text(&absent)]));
         assert!(told.contains(&format!("cannot write {}.partial: No such file", absent.display())), "{told}");
+        assert!(outcomes(db).await.is_empty(), "nothing was begun");
 
         let disk = folder.path().join("disk");
         std::fs::create_dir(&disk).unwrap();
@@ -58,16 +64,56 @@ both! {
         let told = refused(&on_small_disk(&disk, command(&db.url, folder.path(), &[], &["backup", text(&full)])));
         let is_named = told.contains(&format!("cannot write {}", full.display()));
         assert!(is_named && (told.contains("No space left") || told.contains("disk is full")), "{told}");
+        assert_eq!(outcomes(db).await, ["success", "failure"]);
 
         let there = folder.path().join("there");
         std::fs::write(&there, "an older backup").unwrap();
         let told = refused(&run(&db.url, folder.path(), &["backup", text(&there)]));
         assert!(told.contains("there exists already"), "{told}");
         assert_eq!(std::fs::read_to_string(&there).unwrap(), "an older backup");
+        assert_eq!(outcomes(db).await.len(), 2, "nothing was begun");
+    }
+
+    async fn an_interrupted_backup_fails_and_leaves_nothing_behind(db) {
+        let (folder, shelf) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        drop(Process::serve(db, folder.path(), &[]));
+        let (pipe, file) = (endless_file(folder.path()), shelf.path().join("monday.backup"));
+        for signal in ["-TERM", "-INT"] {
+            let mut backup = command(&db.url, folder.path(), &[], &["backup", text(&file)]);
+            let mut backup = backup.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let content = open_for(&mut backup, &pipe);
+            let begun = files_below(shelf.path());
+            assert!(!begun.is_empty());
+            for path in begun {
+                assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{}", path.display());
+            }
+            let id = backup.id().to_string();
+            assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+            write_until_closed(content);
+            let told = refused(&backup.wait_with_output().unwrap());
+            assert!(told.contains("the backup was interrupted"), "{told}");
+            assert_eq!(files_below(shelf.path()), Vec::<PathBuf>::new());
+        }
+        assert_eq!(outcomes(db).await, ["success", "failure", "success", "failure"]);
     }
 }
 
 sqlite! {
+    async fn nothing_is_restored_beside_the_log_of_another_database(db) {
+        let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let file = folder.path().join("monday.backup");
+        backed_up(db, folder.path(), &file);
+        let (url, data) = (db.empty_beside(elsewhere.path()).await, elsewhere.path().join("data"));
+        for ending in ["-wal", "-shm", "-journal"] {
+            let left = elsewhere.path().join(format!("trunkline.db{ending}"));
+            std::fs::write(&left, "what another database left").unwrap();
+            let told = refused(&run(&url, &data, &["restore", text(&file)]));
+            assert!(told.contains(&format!("{} exists: restore into an empty installation", left.display())), "{told}");
+            std::fs::remove_file(&left).unwrap();
+        }
+        succeeded(&run(&url, &data, &["restore", text(&file)]));
+    }
+
     async fn a_torn_or_altered_backup_is_refused_by_name(db) {
         let folder = TempDir::new().unwrap();
         let (file, damaged) = (folder.path().join("monday.backup"), folder.path().join("damaged"));
@@ -130,4 +176,40 @@ fn on_small_disk(disk: &Path, inner: Command) -> std::process::Output {
     command.arg(inner.get_program()).args(inner.get_args());
     command.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.output().unwrap()
+}
+
+/// What the audit log says of the backups, in order.
+async fn outcomes(db: &TestDb) -> Vec<String> {
+    let sql = "SELECT outcome FROM audit_log WHERE action = 'backup.create' ORDER BY seq";
+    let rows: Vec<(String,)> = db.read().await.unwrap().all(sql, &[]).await.unwrap();
+    rows.into_iter().map(|(outcome,)| outcome).collect()
+}
+
+/// A file of the store that ends when the test wants it to: a pipe.
+fn endless_file(data: &Path) -> PathBuf {
+    let folder = data.join("files/ab/ab");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("ab".repeat(32));
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    path
+}
+
+/// Opens a pipe for writing as soon as the program reads it.
+fn open_for(reader: &mut Child, pipe: &Path) -> File {
+    loop {
+        // It is refused while nobody reads.
+        let opened = OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(pipe);
+        if let Ok(pipe) = opened {
+            fcntl_setfl(&pipe, OFlags::empty()).unwrap();
+            return pipe;
+        }
+        assert_eq!(reader.try_wait().unwrap(), None, "it ended early");
+        std::thread::yield_now();
+    }
+}
+
+/// Writes until nobody reads any more, at most a GiB.
+fn write_until_closed(mut pipe: File) {
+    let piece = [0; 1 << 16];
+    assert!((0..1 << 14).any(|_| pipe.write_all(&piece).is_err()), "it goes on reading");
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{Subject, audit_command, print_line};
+use super::{Subject, audit_command, existing_database, print_line};
 use db::DbError;
 use identity::{bootstrap, mailed_links, users};
 use platform::app::{App, StartError};
@@ -55,6 +55,7 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
 /// Prints a magic link for a user.
 pub async fn create_magic_link(settings: Settings, email: &str) -> Result<(), StartError> {
     let email: values::Email = email.parse()?;
+    existing_database(&settings).await?;
     let app = App::open(settings).await?;
     let db = app.db.clone();
     let link = db

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Subject, audit_command, audit_command_with, print_line};
+use super::{Subject, audit_command, audit_command_with, existing_database, print_line};
 use api::problem::Code;
 use db::DbError;
 use platform::app::{App, StartError};
@@ -21,6 +21,7 @@ use voice::{cdrs, fx};
 pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let sheets = outside::fx::read(&text)?;
+    existing_database(&settings).await?;
     let app = App::open(settings).await?;
     let db = app.db.clone();
     let days = db.tx((app, sheets), |conn, (app, sheets)| {
@@ -58,6 +59,7 @@ pub async fn import_rates(settings: Settings, import: &RatesImport) -> Result<()
     let waived = waive_notice.as_ref().map(|reason| reason.parse::<Text<1, 500>>()).transpose();
     let waived = waived.map_err(|error| format!("--waive-notice {error}"))?;
     let opened = tokio::fs::File::open(file).await.map_err(|error| format!("{}: {error}", file.display()))?;
+    existing_database(&settings).await?;
     let app = App::open(settings).await?;
     let mode = if *merge { ImportMode::Merge } else { ImportMode::Replace };
     let prepared = decks::prepare(&app, upstream, opened, mode, *dry_run).await;
@@ -119,6 +121,7 @@ pub fn print_import(import: &Value) -> Result<(), StartError> {
 /// Imports CDRs of another switch, one batch of lines at a time. An error if a line was rejected: the others are stored.
 pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartError> {
     let mut batches = CdrBatches::open(file, usize::MAX)?;
+    existing_database(&settings).await?;
     let app = App::open(settings).await?;
     let mut totals = CdrTotals::default();
     while let Some((first, batch)) = batches.next()? {

@@ -208,15 +208,31 @@ async fn audit_command_with(
     keys: &Keys,
     action: &'static str,
     subject: Subject,
-    mut meta: Map<String, Value>,
+    meta: Map<String, Value>,
 ) -> Result<(), DbError> {
+    audit::append(conn, keys, &command_entry(action, subject, meta)).await
+}
+
+/// Writes the audit row of a command that failed after the first one.
+async fn audit_failed_command(
+    conn: &mut db::Conn,
+    keys: &Keys,
+    action: &'static str,
+    reason: &str,
+) -> Result<(), DbError> {
+    let mut entry = command_entry(action, Subject::Nobody, Map::new());
+    (entry.outcome, entry.reason) = (Outcome::Failure, Some(reason.to_owned()));
+    audit::append(conn, keys, &entry).await
+}
+
+fn command_entry(action: &'static str, subject: Subject, mut meta: Map<String, Value>) -> audit::Entry {
     meta.insert("by".into(), "console".into());
     let (account_id, user_id) = match subject {
         Subject::Nobody => (None, None),
         Subject::Account(account) => (Some(account), None),
         Subject::User(account, user) => (Some(account), Some(user)),
     };
-    let entry = audit::Entry {
+    audit::Entry {
         action,
         account_id,
         user_id,
@@ -226,6 +242,5 @@ async fn audit_command_with(
         outcome: Outcome::Success,
         reason: None,
         meta,
-    };
-    audit::append(conn, keys, &entry).await
+    }
 }

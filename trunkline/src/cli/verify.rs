@@ -4,14 +4,14 @@ use super::{existing_database, print_line};
 use backoffice::audit_log;
 use platform::app::{App, StartError};
 use platform::audit::{self, Fault, Verified};
+use platform::backup;
 use platform::config::Settings;
-use platform::crypto::secrets::Secrets;
 use platform::ledger;
 use voice::cdrs;
 
 pub async fn verify_audit(settings: Settings, archives: bool) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
-    let keys = Secrets::load(&settings.secrets, &settings.data_dir)?.keys();
+    let keys = backup::secrets_of(&settings, &db).await?.keys();
     let broken = |fault: Fault| format!("the audit chain is broken: {fault}");
     let Verified { rows, archived } =
         db.report(keys.clone(), |conn, keys| Box::pin(audit::verify(conn, keys))).await?.map_err(broken)?;

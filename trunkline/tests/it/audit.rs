@@ -45,6 +45,18 @@ both! {
         assert_eq!(verify(db, &folder), (true, "The audit chain is valid: 6 rows.".into()));
     }
 
+    async fn the_chain_is_not_verified_with_the_secrets_of_another_installation(db) {
+        let folder = written(db, 3).await;
+        let output = process::run(db, folder.path(), &[], &["audit", "verify"]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && told.contains("TRUNKLINE_MASTER_SECRET is not set"), "{told}");
+        let other = [("TRUNKLINE_MASTER_SECRET", "a master secret that is another one 0123456789")];
+        let output = process::run(db, folder.path(), &other, &["audit", "verify"]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && told.contains("created with another master secret"), "{told}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "secrets were made up");
+    }
+
     async fn every_altered_column_is_found_and_its_row_named(db) {
         let folder = written(db, 8).await;
         change(db, "CREATE TABLE audit_copy AS SELECT * FROM audit_log").await;

@@ -188,6 +188,25 @@ fn inspecting_a_missing_database_does_not_create_it() {
 }
 
 #[test]
+fn a_command_that_changes_a_missing_database_does_not_create_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, data) = (folder.path().join("file"), folder.path().join("data"));
+    std::fs::write(&file, "<Cube><Cube time='2026-11-13'><Cube currency='USD' rate='1.0832'/></Cube></Cube>").unwrap();
+    let (url, file) = (format!("sqlite://{}", data.join("trunkline.db").display()), file.to_str().unwrap());
+    let upstream = uuid().to_string();
+    for arguments in [
+        &["fx", "import", file][..],
+        &["cdrs", "import", file],
+        &["rates", "import", "--upstream", &upstream, file],
+        &["admin", "link", "--email", "ada@carrier.example"],
+    ] {
+        let told = refused(&trunkline(&url, &data, arguments, ""));
+        assert!(told.contains("there is no database at"), "{told}");
+        assert!(!data.exists());
+    }
+}
+
+#[test]
 fn the_data_folder_is_readable_by_its_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");

@@ -10,10 +10,12 @@ use serde_json::{Value, json};
 
 use crate::world::client::{Client, Session};
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::cdrs::{cdr_line, import_cdrs};
 use crate::world::fixtures::invoices::advance_to_next_month;
 use crate::world::fixtures::onboarding::{apply_event, sign_up, submit_kyb_and_card, traffic_profile};
 use crate::world::fixtures::rate_plans::{assign_plan, create_plan, fixed_rule, update_plan};
 use crate::world::fixtures::rates::{DECK_HEADER, import_deck, upstream_with_deck};
+use crate::world::fixtures::switch::Scene;
 use crate::world::fixtures::tickets::ticket_body;
 use crate::world::form::{Form, pdf};
 use crate::world::payer::fresh_key;
@@ -126,6 +128,24 @@ both! {
         advance_to_next_month(&world).await;
         assert!(!is_uninvoiced(), "the invoice names the customer");
         world.end().await;
+    }
+
+    async fn a_customer_is_erased_only_after_its_call_disputes_are_decided(db) {
+        let scene = Scene::start(db, 1000).await;
+        scene.world.advance(90).await;
+        import_cdrs(&scene.world, &[cdr_line(&scene, "call", scene.now() - 60_000, 60, json!({}))]).await;
+        let cdr = scene.customer.get("/cdrs").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
+        let reason = json!({"reason": "Nobody answered"});
+        let path = format!("/cdrs/{cdr}/dispute");
+        let dispute = scene.customer.with_key(fresh_key()).post(&path, reason).await.expect(201);
+        let erase = ["erase", scene.customer.account_id.as_str()];
+        let is_disputed = || run(db, &scene.world, &erase).1.contains("open call disputes");
+        assert!(is_disputed());
+        let path = format!("/admin/disputes/{}/resolve", dispute["id"].as_str().unwrap());
+        let reject = json!({"outcome": "reject", "note": "The upstream shows an answer"});
+        scene.admin.with_key(fresh_key()).post(&path, reject).await.ok();
+        assert!(!is_disputed());
+        scene.end().await;
     }
 
     async fn an_erased_prospect_leaves_the_waitlist_and_the_review_without_a_mail(db) {

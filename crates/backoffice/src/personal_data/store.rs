@@ -264,7 +264,7 @@ pub async fn is_customer(conn: &mut Conn, account: AccountId) -> Result<bool, Db
 }
 
 /// What a customer may have that must come to an end first.
-const OPEN_MATTERS: [(&str, &str); 8] = [
+const OPEN_MATTERS: [(&str, &str); 9] = [
     (
         "a balance or held money",
         sql!("SELECT EXISTS (SELECT 1 FROM ledger_balances WHERE account_id = $1 AND (balance <> 0 OR held <> 0))"),
@@ -275,6 +275,10 @@ const OPEN_MATTERS: [(&str, &str); 8] = [
         sql!("SELECT EXISTS (SELECT 1 FROM payments WHERE account_id = $1 AND poll_at IS NOT NULL)"),
     ),
     ("open chargebacks", sql!("SELECT EXISTS (SELECT 1 FROM chargebacks WHERE account_id = $1 AND status = 'open')")),
+    (
+        "open call disputes",
+        sql!("SELECT EXISTS (SELECT 1 FROM call_disputes WHERE account_id = $1 AND status = 'open')"),
+    ),
     ("live calls", sql!("SELECT EXISTS (SELECT 1 FROM live_calls WHERE account_id = $1)")),
     ("active numbers", sql!("SELECT EXISTS (SELECT 1 FROM numbers WHERE account_id = $1 AND released_at IS NULL)")),
     (

@@ -1,12 +1,13 @@
 //! Backups: making one while the service runs, reading one, and restoring one into an empty installation.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::verify::{verify_audit, verify_cdrs, verify_ledger};
-use super::{Subject, audit_command, audit_failed_command, database_as_it_is, print_line, stop_signal};
+use super::{StopSignals, Subject, audit_command, audit_failed_command, database_as_it_is, print_error, print_line};
 use db::{Clock, Db, MIGRATIONS};
 use platform::app::{StartError, open_database};
 use platform::audit;
@@ -16,24 +17,29 @@ use platform::crypto::secrets::{PREVIOUS_MASTER, is_passphrase};
 
 const CREATE: &str = "backup.create";
 
+/// How long a backup that was told to stop may take to. SQLite's copy and a `pg_dump` that waits do not look.
+const STOP_WAIT: Duration = Duration::from_secs(3);
+
 /// Writes a backup to a new file, unless SIGTERM or SIGINT stops it.
 pub async fn make_backup(settings: Settings, file: &Path) -> Result<(), StartError> {
     let db = database_as_it_is(&settings).await?;
     let passphrase = passphrase(&settings, Purpose::Seal)?;
-    let stop = Stop::default();
-    let mut writing = std::pin::pin!(write_backup(&settings, &db, file, &passphrase, &stop));
-    let manifest = tokio::select! {
-        // The signals come first, so that none ends the process once there are files.
-        biased;
-        signal = stop_signal() => {
-            signal?;
-            stop.request();
-            writing.await?
-        }
-        written = &mut writing => written?,
-    };
+    let (stop, signals) = (Stop::default(), StopSignals::watch()?);
+    let watch = tokio::spawn(end_on_signal(signals, stop.clone(), file.to_owned()));
+    let manifest = write_backup(&settings, &db, file, &passphrase, &stop).await?;
+    watch.abort();
     print_line(&format!("{}: {}", file.display(), describe(&manifest)));
     Ok(())
+}
+
+/// Stops a backup, or the process if the backup does not stop.
+async fn end_on_signal(mut signals: StopSignals, stop: Stop, file: PathBuf) {
+    signals.next().await;
+    stop.request();
+    tokio::time::sleep(STOP_WAIT).await;
+    backup::discard(&file);
+    print_error(StartError::from("the backup was interrupted").as_ref());
+    std::process::exit(1);
 }
 
 /// The audit row of a backup is in it too, so it is written before; if the backup fails, another row says so.

@@ -56,6 +56,7 @@ use platform::config::{LogFormat, Settings};
 use platform::crypto::keys::Keys;
 use platform::mail;
 use server::{routes, serve as service};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use values::{AccountId, UserId};
 
 /// Prints the error of a failed command and its causes.
@@ -142,13 +143,27 @@ enum StopSignal {
     Interrupt,
 }
 
-async fn stop_signal() -> std::io::Result<StopSignal> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = terminate.recv() => Ok(StopSignal::Terminate),
-        _ = interrupt.recv() => Ok(StopSignal::Interrupt),
+/// The signals that stop a command. From when they are watched, none ends the process by itself.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn watch() -> std::io::Result<StopSignals> {
+        Ok(StopSignals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
+
+    async fn next(&mut self) -> StopSignal {
+        tokio::select! {
+            _ = self.terminate.recv() => StopSignal::Terminate,
+            _ = self.interrupt.recv() => StopSignal::Interrupt,
+        }
+    }
+}
+
+async fn stop_signal() -> std::io::Result<StopSignal> {
+    Ok(StopSignals::watch()?.next().await)
 }
 
 /// Writes a sample of every mail to a folder.

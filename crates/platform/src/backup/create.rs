@@ -24,6 +24,9 @@ use values::Time;
 /// How much earlier than its time a file may seem to have been stored, for clocks that differ.
 const CLOCK_MARGIN: Duration = Duration::from_secs(10 * 60);
 
+/// How the name of a file ends that is not complete.
+const PARTIAL: &str = ".partial";
+
 type Archive = Arc<Mutex<ArchiveWriter<Output>>>;
 
 /// Where a backup goes. Its files have other names until it is complete; those of one that is not are deleted.
@@ -45,9 +48,16 @@ impl Target {
             return Err(format!("{} exists already", path.display()).into());
         }
         let environment = options.program_environment()?;
-        let (draft, file) = begin(with_ending(path, ".partial"))?;
+        let (draft, file) = begin(with_ending(path, PARTIAL))?;
         let copy_draft = if environment.is_none() { Some(begin(copy_of(path))?.0) } else { None };
         Ok(Target { path: path.to_owned(), draft, file, copy_draft, environment })
+    }
+}
+
+/// Deletes what a backup to this file has written so far, before the process ends.
+pub fn discard(path: &Path) {
+    for draft in [with_ending(path, PARTIAL), copy_of(path)] {
+        let _ = std::fs::remove_file(draft);
     }
 }
 

@@ -14,7 +14,7 @@ mod programs;
 mod restore;
 mod sealed;
 
-pub use create::{Stop, Target, create, secrets_of};
+pub use create::{Stop, Target, create, discard, secrets_of};
 pub use restore::{Restored, check, restore};
 pub use sealed::Fault;
 

@@ -10,7 +10,7 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use tempfile::TempDir;
 
 use super::{PASSPHRASE, command, refused, run, succeeded, text};
-use crate::world::engines::{TestDb, both, sqlite};
+use crate::world::engines::{TestDb, both, postgres, postgres_client, sqlite};
 use crate::world::process::Process;
 use crate::world::s3::files_below;
 
@@ -95,6 +95,23 @@ both! {
             assert_eq!(files_below(shelf.path()), Vec::<PathBuf>::new());
         }
         assert_eq!(outcomes(db).await, ["success", "failure", "success", "failure"]);
+    }
+}
+
+postgres! {
+    async fn a_backup_that_waits_for_the_database_is_interrupted_too(db) {
+        let (folder, shelf) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        drop(Process::serve(db, folder.path(), &[]));
+        let blocker = postgres_client(&db.url).await;
+        blocker.batch_execute("BEGIN; LOCK TABLE tickets").await.unwrap();
+        let file = shelf.path().join("monday.backup");
+        let mut backup = command(&db.url, folder.path(), &[], &["backup", text(&file)]);
+        let backup = backup.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        db.until_one_waits().await;
+        assert!(Command::new("kill").arg(backup.id().to_string()).status().unwrap().success());
+        let told = refused(&backup.wait_with_output().unwrap());
+        assert!(told.contains("the backup was interrupted"), "{told}");
+        assert_eq!(files_below(shelf.path()), Vec::<PathBuf>::new());
     }
 }
 

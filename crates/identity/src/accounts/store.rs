@@ -236,15 +236,14 @@ row! {
     }
 }
 
-/// Fixes the country of a company that never said where it is, as that of its address: VAT depends on it, and an address
-/// can be changed at any time.
-pub async fn settle_country(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+/// Fixes the country of a company that never said where it is, as that of its address, and returns it: VAT depends on it,
+/// and an address can be changed at any time.
+pub async fn settle_country(conn: &mut Conn, id: AccountId) -> Result<Option<Country>, DbError> {
     let address = tax_standing(conn, id).await?.and_then(|standing| standing.postal_address);
-    if let Some(address) = address {
-        let sql = sql!("UPDATE accounts SET country = $2, updated_at = $3 WHERE id = $1 AND country = $4");
-        conn.exec(sql, params![id, address.country, conn.now(), Country::UNKNOWN]).await?;
-    }
-    Ok(())
+    let Some(Address { country, .. }) = address else { return Ok(None) };
+    let sql = sql!("UPDATE accounts SET country = $2, updated_at = $3 WHERE id = $1 AND country = $4");
+    let settled = conn.exec(sql, params![id, country, conn.now(), Country::UNKNOWN]).await?;
+    Ok((settled > 0).then_some(country))
 }
 
 pub async fn tax_standing(conn: &mut Conn, id: AccountId) -> Result<Option<TaxStanding>, DbError> {

@@ -177,7 +177,9 @@ pub async fn submit_intake(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId
     if intake.purpose == Purpose::Kyb {
         let (app, user) = (tx.ctx.app.clone(), tx.ctx.principal()?.user_id);
         onboarding::require_verified_email(tx, &app, user).await?;
-        accounts::settle_country(tx, account).await?;
+        if let Some(country) = accounts::settle_country(tx, account).await? {
+            tx.ctx.audit_note("country", country.to_string());
+        }
     }
     let status = rules::next_status(intake.status, Action::Submit).map_err(conflict)?;
     let mut faults = Faults::default();

@@ -328,8 +328,8 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns how many CDRs are suspended, by reason. Open to the team (admin or support).")
             .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         post("/admin/cdrs/suspense/rerate", cdrs::rerate_suspended, "rerateSuspendedCdrs", "Rerate suspended CDRs")
-            .about("Rates suspended CDRs again, those named or all: the oldest 20,000 at once, the rest by a job. What can \
-                    be rated now is charged. The import of a rate deck does the same. Admins only.")
+            .about("Rates suspended CDRs again, those named or all (the oldest 20,000 at once, the rest by a job), and \
+                    charges what can be rated now. The import of a rate deck does the same. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("cdr.rerate").under(tags::ADMIN_CDRS),
         delete("/admin/cdrs/suspense/{id}", cdrs::drop_suspended, "dropSuspendedCdr", "Drop suspended CDR")
             .about("Gives a suspended CDR up: the call will not be charged. The reason goes to the audit log. Admins \

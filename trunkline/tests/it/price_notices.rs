@@ -14,7 +14,7 @@ use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::cdrs::{cdr_line, import_cdrs, rfc3339};
 use crate::world::fixtures::rate_plans::{assign_plan, create_plan, fixed_rule, update_plan};
-use crate::world::fixtures::rates::{import_deck, large_deck, upload_deck, upstream_with_deck};
+use crate::world::fixtures::rates::{DECK_HEADER, import_deck, large_deck, upload_deck, upstream_with_deck};
 use crate::world::fixtures::switch::{CALL_DECK, Scene};
 use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
 use crate::world::fixtures::{count, execute};
@@ -99,6 +99,18 @@ both! {
         assert_eq!((&seen["id"], seen["customer_name"].is_string()), (&notice["id"], true));
         let none = support.get(&format!("/admin/price-notices?customer_id={}", carl.account_id)).await.ok();
         assert_eq!((all["data"].as_array().unwrap().len(), &none["data"]), (1, &json!([])));
+        world.end().await;
+    }
+
+    async fn every_customer_who_may_call_gets_a_notice_also_before_a_top_up(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await.into_client();
+        let upstream = upstream_with_deck(&world, &admin, "A", "EUR", 0.0, ROWS).await;
+        let cora = world.customer("cora@customer.example").await;
+        // Its money is a credit or a credit line, so it is not live.
+        execute(db, "UPDATE onboardings SET beta_status = 'beta_approved'").await;
+        import_deck(&world, &admin, &upstream, "", &format!("{DECK_HEADER}{}", ROWS.replace("0.03", "0.05"))).await;
+        assert_eq!(notices(&cora).await.len(), 1);
         world.end().await;
     }
 

@@ -22,8 +22,8 @@ pub use customer::{
 pub use rules::{AccountState, AccountStatus, Event};
 pub use signup::{beta_signup, signup};
 pub use store::{
-    NewOnboarding, OnboardingAccount, approved_since, beta_counts, declined_since, find_account, insert,
-    live_customers, lock, set_reviewer_note, set_suspension_reason, traffic_profile as find_traffic_profile,
+    NewOnboarding, OnboardingAccount, approved_customers, approved_since, beta_counts, declined_since, find_account,
+    insert, lock, set_reviewer_note, set_suspension_reason, traffic_profile as find_traffic_profile,
 };
 pub use types::TrafficType;
 

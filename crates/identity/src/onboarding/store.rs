@@ -257,8 +257,9 @@ pub async fn waitlist_total(conn: &mut Conn) -> Result<i64, DbError> {
     Ok(total)
 }
 
-/// Customers with the status `live` that are not erased, in the order of their ids.
-pub async fn live_customers(
+/// Customers that are approved, so that they may call, or were before they were suspended; none that is erased. In the
+/// order of their ids.
+pub async fn approved_customers(
     conn: &mut Conn,
     after: Option<AccountId>,
     limit: i64,
@@ -267,7 +268,8 @@ pub async fn live_customers(
     conn.all(
         sql!(
             "SELECT o.account_id FROM onboardings o JOIN accounts a ON a.id = o.account_id
-             WHERE NOT o.is_carrier AND o.beta_status = 'live' AND a.contact_email <> $2 AND o.account_id > $1
+             WHERE NOT o.is_carrier AND (o.onboarding_status = 'approved' OR o.suspended_from = 'approved')
+               AND a.contact_email <> $2 AND o.account_id > $1
              ORDER BY o.account_id LIMIT $3"
         ),
         params![after, NO_MAIL, limit],

@@ -103,7 +103,7 @@ impl Change {
 
     async fn customers(&self, conn: &mut Conn) -> Result<Vec<AccountId>, DbError> {
         let customers = match self.audience {
-            Audience::Everyone => onboarding::live_customers(conn, self.after, BATCH).await?,
+            Audience::Everyone => onboarding::approved_customers(conn, self.after, BATCH).await?,
             Audience::Plan(plan) => plans::customers_after(conn, plan, self.after, BATCH).await?,
             Audience::Customer(customer) => vec![(customer,)],
         };

@@ -4,20 +4,20 @@
 /// formula. An E.164 number keeps its plus without one.
 pub fn write_cell(out: &mut Vec<u8>, text: &str) {
     let needs_quotes = text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
-    let looks_like_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_e164(text);
+    let mut is_cell_start = !is_e164(text);
     if needs_quotes {
         out.push(b'"');
     }
-    if looks_like_formula {
-        out.push(b'\'');
-    }
-    if needs_quotes {
-        for byte in text.bytes() {
-            out.extend_from_slice(if byte == b'"' { b"\"\"" } else { std::slice::from_ref(&byte) });
+    for byte in text.bytes() {
+        if is_cell_start && matches!(byte, b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r') {
+            out.push(b'\'');
         }
+        // Where numbers have a decimal comma, spreadsheets split lines at semicolons, whatever the quotes say.
+        is_cell_start = matches!(byte, b';' | b'\t');
+        out.extend_from_slice(if byte == b'"' { b"\"\"" } else { std::slice::from_ref(&byte) });
+    }
+    if needs_quotes {
         out.push(b'"');
-    } else {
-        out.extend_from_slice(text.as_bytes());
     }
 }
 
@@ -51,6 +51,8 @@ mod tests {
             ("+31", "'+31"),
             ("+31201234567;x", "'+31201234567;x"),
             ("-1", "'-1"),
+            ("Kappa;=1+1", "Kappa;'=1+1"),
+            ("a;b\t@c", "a;b\t'@c"),
             ("@a", "'@a"),
             ("\tx", "'\tx"),
             ("\rx", "\"'\rx\""),
@@ -69,8 +71,14 @@ mod tests {
             let line = format!("{},end\n", cell(&text));
             let read = read_csv(&line);
             prop_assert_eq!(read.len(), 2);
-            prop_assert_eq!(read[0].strip_prefix('\'').filter(|rest| *rest == text).unwrap_or(&read[0]), &text);
-            prop_assert!(!read[0].starts_with(['=', '-', '@', '\t', '\r']));
+            // Nothing is lost, and what is added are apostrophes.
+            let mut rest = text.chars().peekable();
+            let added: String = read[0].chars().filter(|letter| rest.next_if_eq(letter).is_none()).collect();
+            prop_assert!(rest.next().is_none() && added.chars().all(|letter| letter == '\''), "{:?}", read[0]);
+            for cell in read[0].split([';', '\t']) {
+                prop_assert!(!cell.starts_with(['=', '-', '@', '\r']));
+            }
+            prop_assert!(!read[0].starts_with('\t'));
         }
     }
 

@@ -75,8 +75,15 @@ macro_rules! handlers {
             fn run(&self, ctx: RequestCtx, mut request: IncomingRequest) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
                 let handler = *self;
                 Box::pin(async move {
-                    $(let $input = $input::read(&ctx, &mut request).await?;)*
-                    request.expect_no_body(&ctx).await?;
+                    let inputs = async {
+                        $(let $input = $input::read(&ctx, &mut request).await?;)*
+                        request.expect_no_body(&ctx).await?;
+                        Ok(($($input,)*))
+                    };
+                    let ($($input,)*) = match inputs.await {
+                        Ok(inputs) => inputs,
+                        Err(refusal) => return pipeline::replay_or(&ctx, &request, refusal).await,
+                    };
                     if let Some(replay) = pipeline::claim_key(&ctx, &request).await? {
                         return Ok(HandlerOutput { rendered: replay, replayed: true });
                     }

@@ -313,16 +313,37 @@ fn check_access(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Sets the caller's idempotency key, if one was sent, and returns its stored response, if there is one.
 pub(super) async fn claim_key(ctx: &RequestCtx, request: &IncomingRequest) -> Result<Option<Rendered>, Problem> {
+    let Some(claim) = claim_of(ctx, request)? else { return Ok(None) };
+    let stored = idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim).await?;
+    ctx.set_claim(claim);
+    Ok(stored)
+}
+
+/// The answer to a body that is refused: the stored response, if the same body succeeded under the key before a time in it
+/// passed, or else the refusal.
+pub(super) async fn replay_or(
+    ctx: &RequestCtx,
+    request: &IncomingRequest,
+    refusal: Problem,
+) -> Result<HandlerOutput, Problem> {
+    if refusal.code() == Code::ValidationFailed
+        && request.body_digest.is_some()
+        && let Some(claim) = claim_of(ctx, request)?
+        && let Ok(Some(rendered)) = idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim).await
+    {
+        return Ok(HandlerOutput { rendered, replayed: true });
+    }
+    Err(refusal)
+}
+
+fn claim_of(ctx: &RequestCtx, request: &IncomingRequest) -> Result<Option<Claim>, Problem> {
     let Some(principal) = &ctx.principal else { return Ok(None) };
     if ctx.endpoint.idempotency == Idempotency::None {
         return Ok(None);
     }
     let Some(key) = idempotency::key(&request.head.headers)? else { return Ok(None) };
-    let path = request.head.uri.path();
-    let claim = Claim::new(principal, ctx.endpoint.method.as_str(), path, key, request.body_digest);
-    let stored = idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim).await?;
-    ctx.set_claim(claim);
-    Ok(stored)
+    let (method, path) = (ctx.endpoint.method.as_str(), request.head.uri.path());
+    Ok(Some(Claim::new(principal, method, path, key, request.body_digest)))
 }
 
 /// Writes the audit row of an audited read, before the response is sent. With impersonation, every read is audited.

@@ -151,6 +151,21 @@ both! {
         world.end().await;
     }
 
+    async fn a_key_whose_answer_was_lost_is_replayed_after_it_expired(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer(CORA).await.with_key(key());
+        let at = values::Rfc3339(values::Time::from_seconds(world.seconds() + 60)).to_string();
+        let body = json!({"name": "Short", "scopes": ["calls:read"], "expires_at": at});
+        let made = cora.post("/account/api-keys", body.clone()).await.expect(201);
+        world.advance(61).await;
+        let again = cora.post("/account/api-keys", body.clone()).await;
+        assert_eq!((again.header("idempotent-replayed"), &again.body), (Some("true"), &made));
+        let mut other = body;
+        other["name"] = json!("Late");
+        assert_eq!(cora.post("/account/api-keys", other).await.invalid(), ["expires_at"]);
+        world.end().await;
+    }
+
     async fn a_key_expires_and_can_be_extended(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;

@@ -6,9 +6,10 @@ use backoffice::dashboards::flush_traffic;
 use serde_json::{Value, json};
 use values::Role;
 
-use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::passkey::Passkey;
+use crate::world::{ADMIN_EMAIL, World};
 
 async fn operational(team: &Client, window: &str) -> Value {
     team.get(&format!("/admin/dashboard/operational?window={window}")).await.ok()
@@ -131,6 +132,18 @@ both! {
         assert_eq!(shown["admin_2fa"]["enrolled"], 1);
         assert_eq!(shown["admin_2fa"]["not_enrolled"], json!([]));
         assert_eq!(shown["admin_2fa"]["recently_used"].as_array().unwrap().len(), 1);
+        world.end().await;
+    }
+
+    async fn a_recovery_code_counts_as_use_of_the_second_factor_of_an_admin_with_a_passkey(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let made = Passkey::new(&world).register(&admin).await.expect(201);
+        let used = |shown: &Value| shown["admin_2fa"]["recently_used"].as_array().unwrap().len();
+        assert_eq!(used(&admin.get("/admin/dashboard/security").await.ok()), 0);
+        let code = made["recovery_codes"][0].as_str().unwrap();
+        world.verify(&world.tmp_token(ADMIN_EMAIL).await, code).await.ok();
+        assert_eq!(used(&admin.get("/admin/dashboard/security").await.ok()), 1);
         world.end().await;
     }
 }

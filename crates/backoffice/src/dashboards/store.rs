@@ -158,11 +158,13 @@ row! {
 pub async fn admins(conn: &mut Conn, limit: i64) -> Result<Vec<Admin>, DbError> {
     conn.all(
         sql!(
-            "SELECT u.id, u.email, u.created_at, s.confirmed_at IS NOT NULL OR p.user_id IS NOT NULL,
-                    CASE WHEN p.used_at > COALESCE(s.last_used_at, 0) THEN p.used_at ELSE s.last_used_at END
+            "SELECT u.id, u.email, u.created_at,
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys WHERE user_id = u.id),
+                    (SELECT MAX(at) FROM (
+                        SELECT s.last_used_at AS at
+                        UNION ALL SELECT last_used_at FROM passkeys WHERE user_id = u.id
+                        UNION ALL SELECT used_at FROM recovery_codes WHERE user_id = u.id) used)
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
-                 LEFT JOIN (SELECT user_id, MAX(last_used_at) AS used_at FROM passkeys GROUP BY user_id) p
-                     ON p.user_id = u.id
              WHERE u.roles <> 'customer' AND u.roles LIKE '%admin%' AND u.is_active ORDER BY u.id LIMIT $1"
         ),
         params![limit],

@@ -11,9 +11,9 @@ use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, import_cdrs, unanswered_line};
 use crate::world::fixtures::invoices::advance_to_next_month;
-use crate::world::fixtures::key;
 use crate::world::fixtures::notifications::notification_codes;
 use crate::world::fixtures::switch::Scene;
+use crate::world::fixtures::{execute, key};
 
 const CORA: &str = "cora@customer.example";
 
@@ -84,6 +84,21 @@ both! {
         assert!(notification_codes(customer).await.contains(&"ticket.reply".to_owned()));
         let line = &customer.get("/account/ledger?kind=call_credit").await.ok()["data"][0];
         assert_eq!((&line["amount"]["amount"], &line["description"]), (&json!("0.06"), &json!("Disputed call to +31201234567")));
+        scene.end().await;
+    }
+
+    async fn a_dispute_is_decided_also_if_its_ticket_has_all_its_messages(db) {
+        let scene = Scene::start(db, 1000).await;
+        let opened = dispute(&scene.customer, &call(&scene, "disputed").await).await;
+        execute(db, "UPDATE tickets SET messages = 200").await;
+        let ticket = format!("/tickets/{}", opened["ticket_id"].as_str().unwrap());
+        let more = json!({"body": "Well?"});
+        scene.customer.post(&format!("{ticket}/messages"), more.clone()).await.problem(409, "state.conflict");
+        scene.admin.post(&format!("/admin{ticket}/messages"), more).await.problem(409, "state.conflict");
+        let decision = json!({"outcome": "credit", "note": "We are sorry"});
+        scene.admin.with_key(key()).post(&resolution(&opened), decision).await.ok();
+        assert_eq!(scene.customer.get(&ticket).await.ok()["messages"][1]["body"], "We are sorry");
+        assert_eq!(balance(&scene.customer).await, "10.00");
         scene.end().await;
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::customer;
-use super::messages::{self, MAX_MESSAGES};
+use super::messages::{self, MAX_SHOWN};
 use super::rules::{self, Action, Priority, TicketStatus};
 use super::store::{self, AuthorKind, TicketFilter, TicketId, TicketRow};
 use super::types::{AdminTicket, AdminTicketUpdate, TicketMessageCreate};
@@ -59,7 +59,7 @@ pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Js
 }
 
 async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<AdminTicket, Problem> {
-    let messages = store::messages(conn, ticket.id, MAX_MESSAGES).await?;
+    let messages = store::messages(conn, ticket.id, MAX_SHOWN).await?;
     let customer_name = Names::of_customer(conn, ticket.account_id).await?;
     Ok(AdminTicket::new(ticket, Some(messages), customer_name))
 }
@@ -121,6 +121,7 @@ pub async fn admin_reply(
         Box::pin(async move {
             let mut ticket = find_for_update(tx, *id).await?;
             messages::advance(&mut ticket, Action::TeamReply)?;
+            messages::check_room(&ticket)?;
             write(tx, &mut ticket, &message.body).await?;
             Ok(Created(view(tx, ticket).await?))
         })

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::messages::{self, MAX_MESSAGES};
+use super::messages::{self, MAX_SHOWN};
 use super::rules::{Action, Priority, TicketStatus};
 use super::store::{self, AuthorKind, TicketFilter, TicketId, TicketRow};
 use super::types::{Ticket, TicketCreate, TicketMessageCreate};
@@ -48,7 +48,7 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<Tic
 }
 
 pub async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<Ticket, Problem> {
-    let messages = store::messages(conn, ticket.id, MAX_MESSAGES).await?;
+    let messages = store::messages(conn, ticket.id, MAX_SHOWN).await?;
     Ok(Ticket::new(ticket, Some(messages)))
 }
 
@@ -115,6 +115,7 @@ pub async fn reply(
         Box::pin(async move {
             let mut ticket = own_ticket_for_update(tx, *id).await?;
             messages::advance(&mut ticket, Action::CustomerReply)?;
+            messages::check_room(&ticket)?;
             messages::append(tx, &mut ticket, AuthorKind::Customer, &message.body).await?;
             Ok(Created(view(tx, ticket).await?))
         })

@@ -6,8 +6,10 @@ use api::context::Tx;
 use api::problem::Problem;
 use values::Text;
 
-/// Messages of one ticket.
-pub const MAX_MESSAGES: i64 = 200;
+/// Messages of one ticket, without that of a decided dispute.
+const MAX_MESSAGES: i64 = 200;
+/// Messages that are shown with a ticket: all of them.
+pub const MAX_SHOWN: i64 = MAX_MESSAGES + 1;
 
 /// Changes the status; a closed ticket is refused.
 pub fn advance(ticket: &mut TicketRow, action: Action) -> Result<(), Problem> {
@@ -19,6 +21,15 @@ pub fn closed() -> Problem {
     Problem::state_conflict("The ticket is closed. The customer can open a new one.")
 }
 
+/// Refuses a message more than a ticket may have.
+pub fn check_room(ticket: &TicketRow) -> Result<(), Problem> {
+    if ticket.messages >= MAX_MESSAGES {
+        let detail = format!("The ticket has {MAX_MESSAGES} messages already. The customer can open a new one.");
+        return Err(Problem::state_conflict(detail));
+    }
+    Ok(())
+}
+
 /// Adds a message of the caller and saves the ticket.
 pub async fn append(
     tx: &mut Tx<'_>,
@@ -26,10 +37,6 @@ pub async fn append(
     author_kind: AuthorKind,
     body: &Text<1, 5000>,
 ) -> Result<(), Problem> {
-    if ticket.messages >= MAX_MESSAGES {
-        let detail = format!("The ticket has {MAX_MESSAGES} messages already. The customer can open a new one.");
-        return Err(Problem::state_conflict(detail));
-    }
     let author_id = tx.ctx.principal()?.user_id;
     let id = tx.new_id();
     ticket.messages += 1;

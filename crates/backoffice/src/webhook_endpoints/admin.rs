@@ -6,7 +6,7 @@ use super::types::{
     WebhookEndpointUpdate, WebhookReplay, WebhookReplayCreate, WebhookSecret,
 };
 use super::{deliveries, endpoints};
-use api::answer::{Accepted, Created, Json, NoContent, Report};
+use api::answer::{Accepted, Created, Json, NoContent};
 use api::auth::Principal;
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx};
@@ -81,7 +81,7 @@ pub async fn list_deliveries(
 pub async fn show_delivery(
     ctx: ReadCtx,
     PathPair(endpoint, id): PathPair<EndpointId, DeliveryId>,
-) -> Result<Report<WebhookDelivery>, Problem> {
+) -> Result<Json<WebhookDelivery>, Problem> {
     let owner = owner(ctx.principal()?);
     deliveries::show(ctx, owner, endpoint, id).await
 }

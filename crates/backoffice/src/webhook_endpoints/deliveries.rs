@@ -5,7 +5,7 @@ use super::endpoints;
 use super::store::{self, DeliveryId, DeliveryRow, EndpointId, EndpointRow, Owner};
 use super::types::{DeliveryFilters, DeliveryStatus, WebhookDelivery, WebhookReplay, WebhookReplayCreate};
 use crate::events::WebhookTestData;
-use api::answer::{Accepted, Report};
+use api::answer::{Accepted, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::faults::Faults;
 use api::page::{Listing, NewestFirst, Page};
@@ -31,16 +31,15 @@ pub async fn list(
     listing.page(rows, |row| (row.created_at, row.id), WebhookDelivery::from)
 }
 
-/// Without an ETag: attempts change it at any moment.
 pub async fn show(
     mut ctx: ReadCtx,
     owner: Owner,
     endpoint: EndpointId,
     id: DeliveryId,
-) -> Result<Report<WebhookDelivery>, Problem> {
+) -> Result<Json<WebhookDelivery>, Problem> {
     let endpoint = endpoints::find(&mut ctx, owner, endpoint).await?;
     let delivery = store::find_delivery(&mut ctx, endpoint.id, id).await?;
-    Ok(Report(delivery.ok_or_else(Problem::not_found)?.into()))
+    Ok(Json(delivery.ok_or_else(Problem::not_found)?.into()))
 }
 
 /// Sends `webhook.test` to this endpoint alone.

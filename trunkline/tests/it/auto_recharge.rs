@@ -4,7 +4,8 @@
 
 use std::sync::Mutex;
 
-use billing::payments::auto_recharge::{self, Cards, Charge, Outcome};
+use billing::payments::auto_recharge::{self, Cards, Charge, Outcome, SavedCards};
+use billing::payments::{self, NewCharge};
 use db::DbError;
 use db::params;
 use platform::app::App;
@@ -12,7 +13,7 @@ use platform::jobs::JobError;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use values::AccountId;
+use values::{AccountId, Currency, Money, PaymentMethodId};
 
 use crate::world::World;
 use crate::world::client::{Answer, Client, Session};
@@ -152,6 +153,24 @@ both! {
         put(&customer, wanted(&card)).await.ok();
         world.advance(3_601).await;
         assert_eq!(ledger_cents(db, &customer).await, 5000);
+        world.end().await;
+    }
+
+    async fn an_attempt_waits_for_a_charge_that_went_to_a_former_provider(db) {
+        let world = World::unlimited(db).await;
+        let customer = world.customer("c@example.com").await;
+        let card: Uuid = save_card(&world, &customer, VISA).await["id"].as_str().unwrap().parse().unwrap();
+        let (account, amount) = (customer.account_id.parse().unwrap(), Money::from_minor(5_000, Currency::EUR).unwrap());
+        let charge = Charge { id: uuid(), account, payment_method: card, amount };
+        let app = world.node.app.clone();
+        let new = NewCharge { account, method: PaymentMethodId::new(card), amount, key: charge.id };
+        let claim = app.db.tx((app.clone(), new), |conn, (app, new)| Box::pin(payments::claim_charge(conn, app, new)));
+        claim.await.unwrap();
+        db.ddl("UPDATE payment_methods SET provider = 'revolut'; UPDATE payments SET provider = 'revolut';").await;
+        let outcome = SavedCards.charge(&app, &charge).await.unwrap();
+        assert!(matches!(outcome, Outcome::Pending), "{outcome:?}");
+        let other = SavedCards.charge(&app, &Charge { id: uuid(), ..charge }).await.unwrap();
+        assert!(matches!(other, Outcome::Declined { .. }), "{other:?}");
         world.end().await;
     }
 

@@ -55,12 +55,15 @@ impl Cards for SavedCards {
         let new = NewCharge { account, method: PaymentMethodId::new(payment_method), amount, key };
         match payments::charge(app, new).await {
             Ok(charged) => Ok(charged.into()),
-            Err(problem) if problem.code() == Code::NotFound => {
-                Ok(Outcome::Declined { reason: Some("the card was deleted".into()) })
-            }
-            // Until it is saved again, every attempt with it would end alike.
-            Err(problem) if problem.code() == Code::StateConflict => {
-                Ok(Outcome::Declined { reason: Some("the card is saved at another payment provider".into()) })
+            Err(problem) if matches!(problem.code(), Code::NotFound | Code::StateConflict) => {
+                // A charge that was sent before may still succeed. Without one, every attempt with this card would end
+                // alike.
+                let sent = payments::find_charge(&mut *app.db.read().await?, account, key).await?;
+                let reason = match problem.code() {
+                    Code::NotFound => "the card was deleted",
+                    _ => "the card is saved at another payment provider",
+                };
+                Ok(sent.map_or_else(|| Outcome::Declined { reason: Some(reason.into()) }, Outcome::from))
             }
             Err(problem) => Err(JobError::Failed(format!("{problem:?}"))),
         }

@@ -13,7 +13,7 @@ mod rules;
 mod store;
 
 pub use attempt::{ATTEMPT, attempt, attempt_job, enqueue_attempt};
-pub use cards::{Cards, Charge, Outcome};
+pub use cards::{Cards, Charge, Outcome, SavedCards};
 pub use store::switch_off;
 
 use schemars::JsonSchema;

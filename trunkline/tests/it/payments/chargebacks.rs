@@ -20,7 +20,7 @@ use crate::world::fixtures::payments::{
 };
 use crate::world::fixtures::switch::Scene;
 use crate::world::payer::{Payer, fresh_key};
-use crate::world::revolut::RevolutServer;
+use crate::world::revolut::{Fault, RevolutServer};
 use crate::world::{ADMIN_EMAIL, World};
 
 const CORA: &str = "cora@customer.example";
@@ -195,6 +195,37 @@ both! {
         world.settle().await;
         let team = world.minted(Role::Support).await;
         assert_eq!(chargebacks(&team, "").await[0]["provider_dispute_id"], json!(dispute));
+        world.end().await;
+    }
+
+    async fn a_pending_refund_is_not_sent_while_its_payment_is_disputed(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let (admin, cora) = (world.admin().await, world.customer(CORA).await);
+        for (state, event, refunds) in [("lost", "DISPUTE_LOST", 0), ("won", "DISPUTE_WON", 1)] {
+            let opened = begin_topup(&cora, 10_000).await;
+            let order = opened["topup_id"].as_str().unwrap();
+            revolut.pay(order);
+            world.advance(60).await;
+            let payment = get_topup(&cora, &opened).await["id"].as_str().unwrap().to_owned();
+            let (path, keyed) = (format!("/admin/payments/{payment}/refund"), admin.with_key(fresh_key()));
+            let body = json!({"reason": "goodwill"});
+            revolut.inject_fault(Fault::AsksToWait(5));
+            keyed.post(&path, body.clone()).await.problem(503, "service.unavailable");
+            // As long as it asked to.
+            world.advance(6).await;
+            let dispute = revolut.dispute(order, 10_000);
+            revolut.send_dispute_webhook(&world, "DISPUTE_ACTION_REQUIRED", &dispute).await.ok();
+            world.settle().await;
+            world.advance(120).await;
+            keyed.post(&path, body).await.ok();
+            assert_eq!(revolut.orders("refund").len(), 0);
+            revolut.set_dispute_state(&dispute, state);
+            revolut.send_dispute_webhook(&world, event, &dispute).await.ok();
+            world.advance(120).await;
+            assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (refunds, 0), "{state}");
+            assert_eq!(count(db, "SELECT CAST(SUM(held) AS BIGINT) FROM ledger_balances").await, 0, "{state}");
+        }
         world.end().await;
     }
 

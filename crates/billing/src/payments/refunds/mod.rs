@@ -219,13 +219,22 @@ fn refund_amount(payment: &PaymentRow, requested: Option<Money>) -> Result<Money
 }
 
 /// Has the provider make the refund. It is identified by the refund's id, so repeating the request has no second
-/// effect.
+/// effect. While the card's bank disputes the payment, and once it has taken it back, a refund that the provider does not
+/// know is not made.
 async fn send(app: &App, refund: &RefundRow, payment: &PaymentRow) -> Result<RefundState, ProviderError> {
     let (Some(order_id), Some(paid)) = (&payment.provider_order_id, payment.money()) else {
         return Err(ProviderError(format!("payment {} has no order", payment.id)));
     };
-    let amount = Money::from_nanos(refund.amount, paid.currency());
-    Ok(app.payments.refund(order_id, amount, &refund.id.to_string()).await?.state)
+    let (amount, reference) = (Money::from_nanos(refund.amount, paid.currency()), refund.id.to_string());
+    let disputed = chargebacks::against(&mut *app.db.read().await?, payment.id).await?;
+    let Some(status) = disputed else {
+        return Ok(app.payments.refund(order_id, amount, &reference).await?.state);
+    };
+    Ok(match app.payments.find_refund(&reference).await? {
+        Some(made) => made.state,
+        None if status == ChargebackStatus::Lost => RefundState::Failed,
+        None => RefundState::Pending,
+    })
 }
 
 /// The provider's answer to a refund.
@@ -264,25 +273,30 @@ async fn finish(conn: &mut Conn, result: &RefundResult) -> Result<bool, Problem>
     Ok(true)
 }
 
-/// Finishes pending refunds that a crash or a slow provider left.
+/// Finishes pending refunds that a crash or a slow provider left. A provider that does not answer is left alone until the
+/// next run.
 pub async fn finish_due(app: &App, now: Time, batch: i64) -> Result<(), JobError> {
     let due = store::list_due(&mut *app.db.read().await?, batch).await?;
     for refund in due {
-        if let Err(reason) = finish_one(app, &refund).await {
-            tracing::warn!(refund = %refund.id, reason, "refund poll failed");
-        }
+        let sent = finish_one(app, &refund).await;
         let again = next_poll(refund.created_at, now);
         let later = app.db.tx((refund.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
+        if let Err(error) = sent {
+            tracing::warn!(refund = %refund.id, %error, "refund could not be finished, the others follow later");
+            return Ok(());
+        }
     }
     Ok(())
 }
 
-async fn finish_one(app: &App, refund: &RefundRow) -> Result<(), String> {
-    let payment = payments::find(&mut *app.db.read().await.map_err(text)?, refund.payment_id).await.map_err(text)?;
-    let payment = payment.filter(|payment| payment.provider == app.payments.provider());
-    let payment = payment.ok_or("the payment belongs to another provider")?;
-    let state = send(app, refund, &payment).await.map_err(text)?;
+async fn finish_one(app: &App, refund: &RefundRow) -> Result<(), ProviderError> {
+    let payment = payments::find(&mut *app.db.read().await?, refund.payment_id).await?;
+    let Some(payment) = payment.filter(|payment| payment.provider == app.payments.provider()) else {
+        tracing::warn!(refund = %refund.id, "the payment of this refund belongs to another provider");
+        return Ok(());
+    };
+    let state = send(app, refund, &payment).await?;
     let result = RefundResult { app: app.clone(), id: refund.id, payment_id: payment.id, state };
     let work = (result, audit_entry(refund, &payment, state));
     let finished = app.db.tx(work, |conn, (result, entry)| {
@@ -293,11 +307,10 @@ async fn finish_one(app: &App, refund: &RefundRow) -> Result<(), String> {
             Ok::<_, Problem>(())
         })
     });
-    finished.await.map_err(|problem| format!("{problem:?}"))
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
+    if let Err(problem) = finished.await {
+        tracing::warn!(refund = %refund.id, ?problem, "polled refund could not be finished");
+    }
+    Ok(())
 }
 
 fn audit_entry(refund: &RefundRow, payment: &PaymentRow, state: RefundState) -> audit::Entry {

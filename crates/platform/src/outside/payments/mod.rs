@@ -283,6 +283,15 @@ impl Payments {
         }
     }
 
+    /// The refund with this reference, if it was made.
+    pub async fn find_refund(&self, reference: &str) -> Result<Option<Refund>, ProviderError> {
+        assert_no_connection_held();
+        match self {
+            Payments::Sandbox(sandbox) => sandbox.find_refund(reference).await,
+            Payments::Revolut(revolut) => revolut.find_refund(reference).await,
+        }
+    }
+
     /// Cancels an unpaid order; any other order is left unchanged.
     pub async fn cancel(&self, order_id: &str) -> Result<(), ProviderError> {
         assert_no_connection_held();

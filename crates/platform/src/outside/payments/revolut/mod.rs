@@ -139,8 +139,8 @@ impl Revolut {
 
     pub(super) async fn refund(&self, order_id: &str, amount: Money, reference: &str) -> Result<Refund, ProviderError> {
         let _guard = self.refund_lock.lock().await;
-        if let Some(known) = self.find_body(reference).await? {
-            return known.refund();
+        if let Some(known) = self.find_refund(reference).await? {
+            return Ok(known);
         }
         let body = json!({
             "amount": amount.minor(),
@@ -152,6 +152,10 @@ impl Revolut {
             Ok(refund) => refund.refund(),
             Err(refused) => Ok(refused.refund()),
         }
+    }
+
+    pub(super) async fn find_refund(&self, reference: &str) -> Result<Option<Refund>, ProviderError> {
+        self.find_body(reference).await?.map(OrderBody::refund).transpose()
     }
 
     pub(super) async fn cancel(&self, order_id: &str) -> Result<(), ProviderError> {

@@ -84,4 +84,9 @@ impl Sandbox {
             .await?;
         Ok(Refund { id, state })
     }
+
+    pub(in super::super) async fn find_refund(&self, reference: &str) -> Result<Option<Refund>, ProviderError> {
+        let found = store::refund_by_reference(&mut *self.db.read().await?, reference).await?;
+        Ok(found.map(|(id, state)| Refund { id, state }))
+    }
 }

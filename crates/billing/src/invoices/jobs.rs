@@ -176,8 +176,13 @@ async fn pay(conn: &mut Conn, app: &App, id: InvoiceId) -> Result<(), DbError> {
     }
 }
 
-/// Whether as much was paid since the issue as was lacking then.
+/// Whether as much was paid since the issue as was lacking then. With a balance that is not negative it was, whatever
+/// raised it.
 async fn is_covered(conn: &mut Conn, open: &UnpaidInvoice) -> Result<bool, Problem> {
+    let balance = ledger::balance(conn, open.account_id, open.currency).await?;
+    if !balance.current.is_negative() {
+        return Ok(true);
+    }
     let now = conn.now();
     let tomorrow = now.plus(Duration::from_secs(24 * 3600));
     let sums = ledger::sums(conn, open.account_id, open.currency, open.issue_date.start(), tomorrow).await?;

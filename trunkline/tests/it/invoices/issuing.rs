@@ -3,6 +3,7 @@
 use billing::invoices::{self, IssueRequest, Month};
 use db::params;
 use platform::jobs;
+use platform::ledger::{Book, Entry, Kind};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use values::{AccountId, Currency, Role, Time};
@@ -77,6 +78,21 @@ both! {
         assert_eq!(status().await, ("paid".to_owned(), true));
         assert!(!dunning_reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
         assert_eq!(balance(&world, account).await, euros(-5));
+        world.end().await;
+    }
+
+    async fn an_invoice_is_paid_once_the_balance_is_not_negative_whatever_raised_it(db) {
+        let world = World::start(db).await;
+        let account = create_account(&world).await;
+        post_entry(&world, call_charge(account, euros(100)), last_month(&world)).await;
+        issue_invoice(&world, account).await.unwrap();
+        assert_eq!(balance(&world, account).await, euros(-121));
+        // A later invoice with more refunds than usage returns VAT.
+        post_entry(&world, topup_entry(account, euros(100)), now(&world)).await;
+        let returned = Entry::credit(account, Kind::InvoiceVat, "returned".to_owned(), &[(Book::Vat, euros(21))]).unwrap();
+        post_entry(&world, returned, now(&world)).await;
+        world.advance(HOUR).await;
+        assert!(!dunning_reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
         world.end().await;
     }
 

@@ -26,7 +26,7 @@ use platform::jobs::{Class, JobContext, JobError, Kind, enqueue};
 use platform::outside::payments::{Provider, WebhookEvent, WebhookSubject};
 use values::Time;
 
-pub const FETCH_ORDER: Kind = Kind::new("payment.follow_up").class(Class::Money);
+pub const FETCH_ORDER: Kind = Kind::new("payment.follow_up").class(Class::Payments);
 
 /// Acknowledgement of a provider webhook.
 #[derive(Serialize, JsonSchema)]

@@ -17,6 +17,7 @@ use voice::fx;
 
 use crate::world::engines::{both, postgres};
 use crate::world::fixtures::metrics::Scrape;
+use crate::world::revolut::RevolutServer;
 use crate::world::{CLOCK_SECRET, SWITCH_SECRET, World};
 
 const EDGE_1: &str = "8f0e0dbb1c1b4a0d9d5ce6cf9d3b7a6a1f52c4e790d14b3b8a6e25f7c3d09e11";
@@ -153,6 +154,22 @@ both! {
             let (_, heard) = answered.unwrap();
             assert!(heard.contains("HTTP/1.1 200 ") && heard.contains(r#""accepted":0"#), "{heard}");
         }
+        world.end().await;
+    }
+
+    async fn a_payment_provider_that_does_not_answer_makes_no_service_unready(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world_with(db, &[("TRUNKLINE_JOB_LAG_SECONDS", "60")]).await;
+        world.settle().await;
+        revolut.fall_silent();
+        // More than a node handles at the same time.
+        for order in ["1", "2", "3", "4", "5", "6"] {
+            revolut.send_webhook(&world, "ORDER_COMPLETED", order, world.node.app.clock.now()).await.ok();
+        }
+        revolut.until_waiting(4).await;
+        world.node.app.clock.advance(Duration::from_secs(120));
+        world.anyone_at_operations().get("/readyz").await.expect(200);
+        revolut.restart();
         world.end().await;
     }
 

@@ -25,7 +25,7 @@ both! {
         assert_eq!((&database["engine"], &database["migrations"]), (&json!(engine), &json!(MIGRATIONS.len())));
         assert!(database["version"].as_str().unwrap().contains('.') && database["pending_migrations"] == 0, "{database}");
         let classes: Vec<&str> = shown["job_classes"].as_array().unwrap().iter().map(|one| one["class"].as_str().unwrap()).collect();
-        assert_eq!(classes, ["money", "mail", "outside", "webhooks", "bulk"]);
+        assert_eq!(classes, ["money", "payments", "mail", "outside", "webhooks", "bulk"]);
         assert_eq!((&shown["dead_jobs"], &shown["lab"], &shown["edges"]), (&json!(0), &json!(true), &json!([])));
         let nodes = shown["nodes"].as_array().unwrap();
         assert_eq!((nodes.len(), &nodes[0]["current"]), (1, &json!(true)));

@@ -11,11 +11,11 @@ use identity::onboarding::{Event, apply_event};
 use platform::app::App;
 use platform::audit::{self, Actor, Entry, Outcome};
 use platform::jobs::{Class, JobContext, JobError, Kind};
-use platform::outside::payments::{Order, OrderState};
+use platform::outside::payments::{Order, OrderState, ProviderError};
 use values::{AccountId, CardVerificationId, Time};
 
 /// Few attempts, since the schedule enqueues it again every minute.
-pub const POLL: Kind = Kind::new("card.poll").attempts(3).class(Class::Money);
+pub const POLL: Kind = Kind::new("card.poll").attempts(3).class(Class::Payments);
 
 /// Verifications polled in one run.
 const BATCH: i64 = 100;
@@ -78,30 +78,34 @@ fn audit_entry(update: &ProviderUpdate, account: AccountId, status: CardStatus) 
     }
 }
 
-/// Polls the provider for verifications whose webhook did not arrive, and fails those that are too old.
+/// Polls the provider for verifications whose webhook did not arrive, and fails those that are too old. A provider that
+/// does not answer is left alone until the next run.
 pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
     let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
     for verification in due {
-        if let Err(reason) = poll(app, &verification, now).await {
-            tracing::warn!(verification = %verification.id, reason, "card verification poll failed");
-        }
+        let fetched = poll(app, &verification, now).await;
         let again = next_poll(verification.created_at, now);
         let later =
             app.db.tx((verification.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
+        if let Err(error) = fetched {
+            tracing::warn!(verification = %verification.id, %error, "card verification could not be polled, the others follow later");
+            return Ok(());
+        }
     }
     Ok(())
 }
 
-async fn poll(app: &App, due: &DueVerification, now: Time) -> Result<(), String> {
+async fn poll(app: &App, due: &DueVerification, now: Time) -> Result<(), ProviderError> {
     // Orders of a provider that is no longer configured cannot be fetched; their verifications expire.
     let order = match &due.provider_order_id {
-        Some(id) if due.provider == app.payments.provider() => {
-            app.payments.order(id).await.map_err(|error| error.to_string())?
-        }
+        Some(id) if due.provider == app.payments.provider() => app.payments.order(id).await?,
         _ => None,
     };
     let update = ProviderUpdate { app: app.clone(), id: due.id, order, actor: Actor::System, now };
-    apply_update(update).await.map_err(|problem| format!("{problem:?}"))
+    if let Err(problem) = apply_update(update).await {
+        tracing::warn!(verification = %due.id, ?problem, "polled card verification could not be changed");
+    }
+    Ok(())
 }

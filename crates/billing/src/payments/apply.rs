@@ -25,10 +25,10 @@ use platform::outside::payments::{Order, OrderState, ProviderError};
 use values::{PaymentId, Time};
 
 /// Few attempts, since the schedule enqueues it again every minute.
-pub const POLL: Kind = Kind::new("payment.poll").attempts(3).class(Class::Money);
+pub const POLL: Kind = Kind::new("payment.poll").attempts(3).class(Class::Payments);
 
 /// Enqueued when a charge of a saved card has ended.
-pub const CHARGED: Kind = Kind::new("payment.charged").class(Class::Money);
+pub const CHARGED: Kind = Kind::new("payment.charged").class(Class::Payments);
 
 /// Payments polled in one run.
 const BATCH: i64 = 100;
@@ -154,30 +154,31 @@ fn audit_entry(update: &ProviderUpdate, payment: &PaymentRow, status: PaymentSta
 }
 
 /// Polls the provider for payments and refunds whose webhook did not arrive or that a crash interrupted, and expires
-/// payments whose checkout was open for too long.
+/// payments whose checkout was open for too long. A provider that does not answer is left alone until the next run.
 pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
     let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
     for payment in due {
-        if let Err(reason) = poll(app, &payment, now).await {
-            tracing::warn!(payment = %payment.id, reason, "payment poll failed");
-        }
+        let fetched = poll(app, &payment, now).await;
         let again = next_poll(payment.created_at, now);
         let later = app.db.tx((payment.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
+        if let Err(error) = fetched {
+            tracing::warn!(payment = %payment.id, %error, "payment could not be polled, the others follow later");
+            return Ok(());
+        }
     }
     refunds::finish_due(app, now, BATCH).await
 }
 
-async fn poll(app: &App, payment: &PaymentRow, now: Time) -> Result<(), String> {
+async fn poll(app: &App, payment: &PaymentRow, now: Time) -> Result<(), ProviderError> {
     // Orders of a provider that is no longer configured cannot be fetched; their payments expire.
-    let order = if payment.provider == app.payments.provider() {
-        fetch_order(app, payment, now).await.map_err(|error| error.to_string())?
-    } else {
-        None
-    };
+    let order = if payment.provider == app.payments.provider() { fetch_order(app, payment, now).await? } else { None };
     let update = ProviderUpdate { app: app.clone(), id: payment.id, order, actor: Actor::System, now };
-    apply_update(update).await.map_err(|problem| format!("{problem:?}"))
+    if let Err(problem) = apply_update(update).await {
+        tracing::warn!(payment = %payment.id, ?problem, "polled payment could not be changed");
+    }
+    Ok(())
 }
 
 async fn fetch_order(app: &App, payment: &PaymentRow, now: Time) -> Result<Option<Order>, ProviderError> {

@@ -25,7 +25,7 @@ pub use super::store::purge_cards as purge;
 pub const REASON: &str = "card_limit";
 
 /// Sends a payment back. An outage of the provider for most of a day is waited for.
-pub const RETURN: Kind = Kind::new("payment.return").attempts(20).class(Class::Money);
+pub const RETURN: Kind = Kind::new("payment.return").attempts(20).class(Class::Payments);
 
 /// The name of a saved card of which the provider says nothing: it is the same only as itself.
 pub fn unknown(method: PaymentMethodId) -> String {

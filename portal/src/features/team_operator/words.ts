@@ -97,7 +97,7 @@ export const words = {
     seen: 'Last seen',
     jobs: 'Jobs by class',
     jobClass: 'Class',
-    classes: { money: 'Money', mail: 'Mail', outside: 'Other services', webhooks: 'Webhooks', bulk: 'Bulk work' },
+    classes: { money: 'Money', payments: 'Payment provider', mail: 'Mail', outside: 'Other services', webhooks: 'Webhooks', bulk: 'Bulk work' },
     jobRows: 'Classes of jobs',
     waiting: 'Waiting',
     lag: 'Behind by',

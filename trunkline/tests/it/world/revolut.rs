@@ -77,8 +77,11 @@ struct Books {
     /// What a charge of a saved card comes to: a payment's state and its reason.
     charges: VecDeque<(&'static str, Option<&'static str>)>,
     troubles: VecDeque<Fault>,
-    /// Nothing is answered.
+    /// Everything is refused.
     is_away: bool,
+    /// Requests wait for this, and how many do.
+    silence: Option<Arc<Notify>>,
+    waiting: usize,
     /// Orders in processing cannot be cancelled.
     is_firm: bool,
     requests: usize,
@@ -144,8 +147,24 @@ impl RevolutServer {
         self.books.lock().unwrap().is_away = true;
     }
 
+    /// Answers nothing until the restart.
+    pub fn fall_silent(&self) {
+        self.books.lock().unwrap().silence = Some(Arc::default());
+    }
+
+    /// Returns when so many requests wait.
+    pub async fn until_waiting(&self, requests: usize) {
+        while self.books.lock().unwrap().waiting < requests {
+            tokio::task::yield_now().await;
+        }
+    }
+
     pub fn restart(&self) {
-        self.books.lock().unwrap().is_away = false;
+        let mut books = self.books.lock().unwrap();
+        books.is_away = false;
+        if let Some(silence) = books.silence.take() {
+            silence.notify_waiters();
+        }
     }
 
     /// Refuses to cancel orders in processing.
@@ -286,6 +305,12 @@ async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> 
         books.requests += 1;
         if head.method == Method::POST { books.troubles.pop_front() } else { None }
     };
+    let silence = books.lock().unwrap().silence.clone();
+    if let Some(silence) = silence {
+        let end = silence.notified();
+        books.lock().unwrap().waiting += 1;
+        end.await;
+    }
     if books.lock().unwrap().is_away {
         return Response::builder().status(503).body(Full::default()).unwrap();
     }

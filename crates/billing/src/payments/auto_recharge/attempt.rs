@@ -20,7 +20,7 @@ use platform::ledger;
 use platform::mail::{self, Recipient};
 use values::{AccountId, Money, Time};
 
-pub const ATTEMPT: Kind = Kind::new("recharge.attempt").class(Class::Money);
+pub const ATTEMPT: Kind = Kind::new("recharge.attempt").class(Class::Payments);
 
 /// Enqueues the job that decides whether to charge, to run at this time.
 pub async fn enqueue_attempt(conn: &mut Conn, account: AccountId, at: Time) -> Result<(), DbError> {

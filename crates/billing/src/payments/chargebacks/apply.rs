@@ -26,10 +26,10 @@ use platform::outside::payments::{Dispute, DisputeState, Provider};
 use values::{ChargebackId, Money};
 
 /// Enqueued by a webhook about a dispute.
-pub const FETCH: Kind = Kind::new("chargeback.follow_up").class(Class::Money);
+pub const FETCH: Kind = Kind::new("chargeback.follow_up").class(Class::Payments);
 
 /// Few attempts, since the schedule enqueues it again every hour.
-pub const POLL: Kind = Kind::new("chargeback.poll").attempts(3).class(Class::Money);
+pub const POLL: Kind = Kind::new("chargeback.poll").attempts(3).class(Class::Payments);
 
 /// Disputes opened this long ago are looked for, in case their webhook was lost.
 const POLL_WINDOW: Duration = Duration::from_secs(3 * 24 * 3600);

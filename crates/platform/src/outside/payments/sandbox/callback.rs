@@ -16,7 +16,7 @@ use crate::jobs::{Class, JobError, Kind};
 use db::assert_no_connection_held;
 use values::Time;
 
-pub const CALL_BACK: Kind = Kind::new("sandbox.call_back").class(Class::Money);
+pub const CALL_BACK: Kind = Kind::new("sandbox.call_back").class(Class::Payments);
 
 const SIGNATURE: &str = "sandbox-signature";
 const TIMESTAMP: &str = "sandbox-request-timestamp";

@@ -179,23 +179,27 @@ pub async fn list_due(conn: &mut Conn, limit: i64) -> Result<Vec<UpstreamRow>, D
 }
 
 /// Sets the health of an upstream as of a time, now at the latest: a switch whose clock is ahead must not keep what others
-/// report from counting. Returns whether it changed.
+/// report from counting. A report that changes nothing makes older ones late too. Returns whether it changed.
 pub async fn update_health(
     conn: &mut Conn,
     id: UpstreamId,
     health: UpstreamHealth,
     as_of: Time,
 ) -> Result<bool, DbError> {
-    let changed = conn
-        .exec(
+    let as_of = as_of.min(conn.now());
+    let before: Option<(UpstreamHealth,)> = conn
+        .opt(
             sql!(
-                "UPDATE upstreams SET health = $2, health_at = $3
-                 WHERE id = $1 AND health <> $2 AND (health_at IS NULL OR health_at <= $3)"
+                "SELECT health FROM upstreams
+                 WHERE id = $1 AND (health_at IS NULL OR health_at <= $2) /*pg FOR NO KEY UPDATE */"
             ),
-            params![id, health, as_of.min(conn.now())],
+            params![id, as_of],
         )
         .await?;
-    Ok(changed > 0)
+    let Some((before,)) = before else { return Ok(false) };
+    let sql = sql!("UPDATE upstreams SET health = $2, health_at = $3 WHERE id = $1");
+    conn.exec(sql, params![id, health, as_of]).await?;
+    Ok(before != health)
 }
 
 /// Makes the health of an upstream unknown, as that of a new one.

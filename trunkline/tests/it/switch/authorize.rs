@@ -152,6 +152,19 @@ both! {
         scene.end().await;
     }
 
+    async fn an_older_report_does_not_override_a_newer_one_that_changed_nothing(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(300).await;
+        for (kind, after) in [("upstream_up", -300_000), ("upstream_up", -100_000), ("upstream_down", -200_000)] {
+            let event = json!({
+                "event_id": key().to_string(), "type": kind, "upstream_id": scene.upstream, "at": scene.now() + after,
+            });
+            assert_eq!(scene.send_events(json!([event])).await["accepted"], 1);
+        }
+        scene.allowed(json!({})).await;
+        scene.end().await;
+    }
+
     async fn an_upstream_that_is_activated_again_is_used_until_it_is_reported_down(db) {
         let scene = Scene::start(db, 10_000).await;
         let report = async |kind: &str| {

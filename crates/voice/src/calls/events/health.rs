@@ -35,7 +35,8 @@ pub async fn save(app: &App, mut reports: Vec<HealthReport>) -> Result<(), DbErr
     if reports.is_empty() {
         return Ok(());
     }
-    reports.sort_by_key(|report| report.at);
+    // By upstream first, so that two reports of several upstreams do not wait for each other.
+    reports.sort_by_key(|report| (report.upstream, report.at));
     app.db
         .tx(reports, |conn, reports| {
             Box::pin(async move {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::world::engines::{both, postgres};
+use crate::world::engines::{both, postgres, postgres_client};
 use crate::world::fixtures::key;
 use crate::world::fixtures::switch::{Scene, call_request, trunk_with_source};
 
@@ -197,6 +197,30 @@ both! {
 }
 
 postgres! {
+    async fn keepalives_lock_the_days_of_all_their_calls_before_the_balance(db) {
+        let scene = Scene::start(db, 3000).await;
+        // A call of the day before and one of today.
+        let seconds_to_midnight = 86_400 - scene.world.seconds() % 86_400;
+        scene.world.advance(seconds_to_midnight.unsigned_abs() - 30).await;
+        let mut tokens = Vec::new();
+        for _ in 0..2 {
+            let token = scene.allowed(json!({})).await["call_token"].clone();
+            scene.send_events(json!([scene.event("answered", &token, 0, json!({}))])).await;
+            tokens.push(token);
+            scene.world.advance(70).await;
+        }
+        let other = postgres_client(&db.url).await;
+        other.batch_execute("BEGIN; UPDATE daily_spend SET told = told WHERE day = (SELECT MAX(day) FROM daily_spend)").await.unwrap();
+        let events: Vec<Value> = tokens.iter().map(|token| scene.event("keepalive", token, 0, json!({}))).collect();
+        let ops = scene.world.operations();
+        let sent = tokio::spawn(async move { ops.post("/switch/events", json!({"events": events})).await.ok() });
+        db.until_one_waits().await;
+        // What a decision does next.
+        other.batch_execute("SELECT * FROM ledger_balances FOR UPDATE NOWAIT; COMMIT").await.unwrap();
+        assert_eq!(sent.await.unwrap()["extend"].as_array().unwrap().len(), 2);
+        scene.end().await;
+    }
+
     async fn concurrent_authorizations_fail_cleanly_without_the_database(db) {
         let scene = Scene::start(db, 100_000).await;
         scene.allowed(json!({})).await;

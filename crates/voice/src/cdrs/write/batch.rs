@@ -118,6 +118,8 @@ pub struct Unsettled {
     accounts: BTreeMap<AccountId, AccountBatch>,
     /// Accounts and days of calls that go on.
     kept: BTreeSet<(AccountId, i64)>,
+    /// How many calls those are.
+    kept_calls: usize,
 }
 
 impl Unsettled {
@@ -137,15 +139,14 @@ impl Unsettled {
     /// Locks the day and the balance of a call with the others', for a transaction that then changes its reservation.
     pub fn keep(&mut self, account: AccountId, started_at: Time) {
         self.kept.insert((account, day_of(started_at)));
+        self.kept_calls += 1;
     }
 
     /// Settles all accounts, and returns what is left to add to the rollups of all accounts.
     pub async fn settle(self, conn: &mut Conn) -> Result<RouteHours, LedgerError> {
-        let Unsettled { accounts, mut kept } = self;
-        // The rows of a single account are locked in the same order later.
-        let owners: BTreeSet<AccountId> =
-            accounts.keys().copied().chain(kept.iter().map(|(account, _)| *account)).collect();
-        if owners.len() < 2 {
+        let Unsettled { accounts, mut kept, kept_calls } = self;
+        // A single call locks its day and then its balance by itself, in the same order.
+        if accounts.is_empty() && kept_calls < 2 {
             kept.clear();
         }
         if !kept.is_empty() {

@@ -81,15 +81,15 @@ impl Wal {
             self.due = WAL_PAGES;
         }
         self.pages = pages;
+        // At any length: a WAL that began anew since its copy has no rest.
+        let is_copied = self.state.compare_exchange(COPIED, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if pages < self.due {
             return false;
         }
-        if self.state.compare_exchange(IDLE, COPYING, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            self.copier.unpark();
-        }
-        let is_copied = self.state.compare_exchange(COPIED, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if is_copied {
             self.due = pages.saturating_add(MORE_PAGES);
+        } else if self.state.compare_exchange(IDLE, COPYING, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            self.copier.unpark();
         }
         is_copied
     }
@@ -170,6 +170,16 @@ mod tests {
         assert!(wal.has_rest(9 * WAL_PAGES));
         assert!(!wal.has_rest(1));
         assert!(!wal.has_rest(WAL_PAGES));
+        assert_eq!(wal.state.load(Ordering::Acquire), COPYING);
+    }
+
+    #[test]
+    fn a_wal_that_began_anew_after_its_copy_is_copied_by_the_thread_again() {
+        let mut wal = wal();
+        assert!(!wal.has_rest(WAL_PAGES));
+        wal.state.store(COPIED, Ordering::Release);
+        assert!(!wal.has_rest(1));
+        assert!(!wal.has_rest(WAL_PAGES), "not in the commit");
         assert_eq!(wal.state.load(Ordering::Acquire), COPYING);
     }
 }

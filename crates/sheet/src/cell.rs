@@ -12,8 +12,9 @@ pub fn write_cell(out: &mut Vec<u8>, text: &str) {
         if is_cell_start && matches!(byte, b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r') {
             out.push(b'\'');
         }
-        // Where numbers have a decimal comma, spreadsheets split lines at semicolons, whatever the quotes say.
-        is_cell_start = matches!(byte, b';' | b'\t');
+        // Where numbers have a decimal comma, spreadsheets split lines at semicolons, and text at line ends, whatever the
+        // quotes say.
+        is_cell_start = matches!(byte, b';' | b'\t' | b'\n' | b'\r');
         out.extend_from_slice(if byte == b'"' { b"\"\"" } else { std::slice::from_ref(&byte) });
     }
     if needs_quotes {
@@ -53,6 +54,7 @@ mod tests {
             ("-1", "'-1"),
             ("Kappa;=1+1", "Kappa;'=1+1"),
             ("a;b\t@c", "a;b\t'@c"),
+            ("Kappa\n=1+1;", "\"Kappa\n'=1+1;\""),
             ("@a", "'@a"),
             ("\tx", "'\tx"),
             ("\rx", "\"'\rx\""),
@@ -75,8 +77,8 @@ mod tests {
             let mut rest = text.chars().peekable();
             let added: String = read[0].chars().filter(|letter| rest.next_if_eq(letter).is_none()).collect();
             prop_assert!(rest.next().is_none() && added.chars().all(|letter| letter == '\''), "{:?}", read[0]);
-            for cell in read[0].split([';', '\t']) {
-                prop_assert!(!cell.starts_with(['=', '-', '@', '\r']));
+            for cell in read[0].split([';', '\t', '\n', '\r']) {
+                prop_assert!(!cell.starts_with(['=', '-', '@']));
             }
             prop_assert!(!read[0].starts_with('\t'));
         }

@@ -17,7 +17,7 @@ use platform::crypto::secrets::{PREVIOUS_MASTER, is_passphrase};
 
 const CREATE: &str = "backup.create";
 
-/// How long a backup that was told to stop may take to. SQLite's copy and a `pg_dump` that waits do not look.
+/// How long a backup that was told to stop may take to. SQLite's copy does not look.
 const STOP_WAIT: Duration = Duration::from_secs(3);
 
 /// Writes a backup to a new file, unless SIGTERM or SIGINT stops it.

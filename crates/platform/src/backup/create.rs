@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::archive::{ArchiveWriter, Part};
 use super::named_file::{NamedFile, cannot};
 use super::programs::{self, Environment};
+use super::stop::Stop;
 use super::{Engine, Manifest};
 use crate::app::{StartError, rotation};
 use crate::audit;
@@ -61,20 +61,6 @@ pub fn discard(path: &Path) {
     }
 }
 
-/// Tells a backup to stop: it then fails.
-#[derive(Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn check(&self) -> io::Result<()> {
-        if self.0.load(Ordering::Relaxed) { Err(io::Error::other("the backup was interrupted")) } else { Ok(()) }
-    }
-}
-
 /// The file of a backup, which takes nothing more once the backup has to stop.
 struct Output {
     file: NamedFile,
@@ -99,6 +85,7 @@ struct Dump {
     copy: PathBuf,
     /// How `pg_dump` connects, for PostgreSQL.
     environment: Option<Environment>,
+    stop: Stop,
 }
 
 /// What is read in the same snapshot.
@@ -146,7 +133,7 @@ pub async fn create(
     .await?;
 
     let copy = copy_of(&path);
-    let dump = Dump { archive: archive.clone(), copy: copy.clone(), environment };
+    let dump = Dump { archive: archive.clone(), copy: copy.clone(), environment, stop: stop.clone() };
     let facts = db.snapshot(dump, |conn, dump| Box::pin(dump_database(conn, dump))).await?;
 
     let bucket = settings.bucket.as_ref().map(|bucket| bucket.bucket.clone());
@@ -249,10 +236,10 @@ async fn dump_database(conn: &mut Conn, dump: &Dump) -> Result<Facts, StartError
         })?;
         return Ok(facts);
     };
-    let (snapshot, archive) = (conn.export_snapshot().await?, dump.archive.clone());
+    let (snapshot, archive, stop) = (conn.export_snapshot().await?, dump.archive.clone(), dump.stop.clone());
     blocking(move || {
         let mut archive = archive.lock().unwrap_or_else(PoisonError::into_inner);
-        programs::dump(&environment, &snapshot, |dump| archive.write(Part::Database, dump))
+        programs::dump(&environment, &snapshot, &stop, |dump| archive.write(Part::Database, dump))
     })
     .await?;
     Ok(facts)

@@ -13,10 +13,12 @@ mod named_file;
 mod programs;
 mod restore;
 mod sealed;
+mod stop;
 
-pub use create::{Stop, Target, create, discard, secrets_of};
+pub use create::{Target, create, discard, secrets_of};
 pub use restore::{Restored, check, restore};
 pub use sealed::Fault;
+pub use stop::Stop;
 
 use serde::{Deserialize, Serialize};
 use values::{Rfc3339, Time};

@@ -5,6 +5,7 @@
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 
+use super::stop::Stop;
 use crate::app::StartError;
 
 /// The variables of a connection.
@@ -14,16 +15,19 @@ pub type Environment = Vec<(&'static str, String)>;
 pub fn dump(
     environment: &Environment,
     snapshot: &str,
+    stop: &Stop,
     read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
 ) -> Result<(), StartError> {
     let mut command = program("pg_dump", environment);
     command.args(["--format=custom", &format!("--snapshot={snapshot}")]);
     let mut child = spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
     let mut output = child.stdout.take().ok_or("pg_dump has no output")?;
-    let outcome = read(&mut output);
+    stop.watch_program(child);
+    // The dump of a program that was killed ends early.
+    let outcome = read(&mut output).and_then(|()| stop.check());
     // It would wait for ever if somebody stopped reading.
     drop(output);
-    end(child, "pg_dump", outcome)
+    end(stop.take_program().ok_or("pg_dump is gone")?, "pg_dump", outcome)
 }
 
 /// Restores a dump, all of it or nothing, into an empty database.

@@ -112,6 +112,7 @@ postgres! {
         let told = refused(&backup.wait_with_output().unwrap());
         assert!(told.contains("the backup was interrupted"), "{told}");
         assert_eq!(files_below(shelf.path()), Vec::<PathBuf>::new());
+        assert_eq!(outcomes(db).await, ["success", "failure"]);
     }
 }
 

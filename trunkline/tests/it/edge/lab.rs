@@ -1,6 +1,7 @@
 //! The lab of edge tests: two upstreams, a customer with a trunk and a balance, the service, and the edge.
 
 use std::net::UdpSocket;
+use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
@@ -312,6 +313,20 @@ impl<'a> Lab<'a> {
         let (folder, secret) = (self.folder.path(), self.service.switch_secret());
         self.kamailio = Kamailio::start_with(&self.net, folder, secret, settings);
         self.until("Kamailio is back", async || self.healthz().await == Some(200)).await;
+    }
+
+    /// Waits until Kamailio has saved so many answered calls, which then survive its end.
+    pub async fn until_saved(&self, calls: usize) {
+        let saved = calls.to_string();
+        self.until("the calls are saved", async || self.saved_calls("SELECT COUNT(*) FROM live") == saved).await;
+    }
+
+    /// What this statement makes of the calls that Kamailio has saved.
+    pub fn saved_calls(&self, sql: &str) -> String {
+        let database = self.folder.path().join("run/calls.db");
+        let output = Command::new("sqlite3").arg("-bail").arg(database).arg(sql).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     /// What Kamailio answers to an order.

@@ -51,4 +51,18 @@ on_sqlite! {
         lab.agrees_with(&heard, A_SECOND).await;
         lab.end().await;
     }
+
+    async fn a_call_keeps_the_limit_that_a_killed_edge_had_not_saved(db) {
+        let mut lab = Lab::start(db, 10_000, 200).await;
+        let talking = lab.dial("caller", "+31201234567", 8000);
+        lab.until_saved(1).await;
+        lab.kamailio.kill();
+        lab.saved_calls("UPDATE dialog SET timeout = strftime('%s', 'now')");
+        lab.carry_again().await;
+        let heard = lab.heard(talking).await;
+        assert!(heard.talks[0].byes[0] >= 7900, "{heard:?}");
+        lab.cdrs(1).await;
+        lab.agrees_with(&heard, A_SECOND / 5).await;
+        lab.end().await;
+    }
 }

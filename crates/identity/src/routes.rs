@@ -416,11 +416,11 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/credit-requests/{id}/approve", credits::approve, "approveCreditRequest", "Approve credit request")
             .about("Posts the credit of a pending request to the customer's balance, or sets its credit line. Admins \
                     only, except the one who made the request.")
-            .who(Admin).limit(Limit::Writes).audit("credit_request.approve").recent_sign_in()
+            .who(Admin).limit(Limit::Writes).audit("credit_request.approve").recent_sign_in().idempotent()
             .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
         post("/admin/credit-requests/{id}/reject", credits::reject, "rejectCreditRequest", "Reject credit request")
             .about("Rejects a pending credit request, or takes one's own back. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("credit_request.reject")
+            .who(Admin).limit(Limit::Writes).audit("credit_request.reject").idempotent()
             .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
         get("/admin/customers/{id}/balance", balance::show_customer, "getCustomerBalance", "Get balance of a customer")
             .about("Returns a customer's balance as the customer sees it: what of it is held and available, and how long \

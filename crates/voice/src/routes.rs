@@ -178,7 +178,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         put("/admin/upstreams/{id}/sheet-mapping", decks::save_mapping, "setSheetMapping", "Set sheet mapping")
             .about("Sets how the rate sheets of an upstream are laid out, for uploads, pulls and the command line. Files \
                     with our own header need none. Admins only.")
-            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("sheet_mapping.update").under(tags::UPSTREAMS),
+            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("sheet_mapping.update").idempotent().under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}/hold-policy", decks::show_policy, "getHoldPolicy", "Get hold policy")
             .about("Returns which rate deck imports of an upstream wait for a decision. Open to the team (admin or \
                     support).")
@@ -186,7 +186,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         put("/admin/upstreams/{id}/hold-policy", decks::save_policy, "setHoldPolicy", "Set hold policy")
             .about("Sets when rate deck imports of an upstream are held: too many prefixes change, a rate rises too much, \
                     or destinations would be sold below cost. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("hold_policy.update").under(tags::UPSTREAMS),
+            .who(Admin).limit(Limit::Writes).audit("hold_policy.update").idempotent().under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}/deck-mail", decks::mail::show_policy, "getDeckMailPolicy", "Get deck mail policy")
             .about("Returns which mail brings rate decks of an upstream; 404 if none does. Open to the team (admin or \
                     support).")
@@ -194,10 +194,10 @@ pub fn endpoints() -> Vec<Endpoint> {
         put("/admin/upstreams/{id}/deck-mail", decks::mail::save_policy, "setDeckMailPolicy", "Set deck mail policy")
             .about("Sets which mail brings rate decks of an upstream: its senders, its subject, and which attachments are \
                     imported. Mail of other senders is never imported. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("deck_mail_policy.update").under(tags::UPSTREAMS),
+            .who(Admin).limit(Limit::Writes).audit("deck_mail_policy.update").idempotent().under(tags::UPSTREAMS),
         delete("/admin/upstreams/{id}/deck-mail", decks::mail::delete_policy, "deleteDeckMailPolicy", "Delete deck mail policy")
             .about("Stops the import of rate decks of an upstream by mail. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("deck_mail_policy.remove").under(tags::UPSTREAMS),
+            .who(Admin).limit(Limit::Writes).audit("deck_mail_policy.remove").idempotent().under(tags::UPSTREAMS),
         get("/admin/deck-mails", decks::mail::list, "listDeckMails", "List deck mails")
             .about("Lists the mails that were read from the deck mailbox, newest first, with their imports or why they were \
                     refused. Open to the team (admin or support).")
@@ -222,10 +222,10 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/upstreams/{id}/imports/{import_id}/apply", decks::apply, "applyRateDeckImport", "Apply held rate deck import")
             .about("Queues a held import again, to be applied to the deck in force by then. Poll `GET \
                     /admin/upstreams/{id}/imports/{import_id}`. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("deck.apply").problems(&[StateConflict]).under(tags::UPSTREAMS),
+            .who(Admin).limit(Limit::Writes).audit("deck.apply").idempotent().problems(&[StateConflict]).under(tags::UPSTREAMS),
         post("/admin/upstreams/{id}/imports/{import_id}/reject", decks::reject, "rejectRateDeckImport", "Reject held rate deck import")
             .about("Rejects a held import; the deck in force stays. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("deck.reject").problems(&[StateConflict]).under(tags::UPSTREAMS),
+            .who(Admin).limit(Limit::Writes).audit("deck.reject").idempotent().problems(&[StateConflict]).under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}/statement-mapping", statements::show_mapping, "getStatementMapping", "Get statement mapping")
             .about("Returns how the statements of an upstream are laid out; 404 if no mapping was saved. Open to the team \
                     (admin or support).")
@@ -233,7 +233,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         put("/admin/upstreams/{id}/statement-mapping", statements::save_mapping, "setStatementMapping", "Set statement mapping")
             .about("Sets how the statements of an upstream are laid out, and how far starts and durations may be apart. \
                     Files with our own header need none. Admins only.")
-            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("statement_mapping.update").under(tags::UPSTREAMS),
+            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("statement_mapping.update").idempotent().under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}/statements", statements::list, "listStatements", "List statements of an upstream")
             .about("Lists the statements of an upstream with their totals and without their errors, newest first. Open to \
                     the team (admin or support).")
@@ -330,7 +330,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/cdrs/suspense/rerate", cdrs::rerate_suspended, "rerateSuspendedCdrs", "Rerate suspended CDRs")
             .about("Rates suspended CDRs again, those named or all (the oldest 20,000 at once, the rest by a job), and \
                     charges what can be rated now. The import of a rate deck does the same. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("cdr.rerate").under(tags::ADMIN_CDRS),
+            .who(Admin).limit(Limit::Writes).audit("cdr.rerate").idempotent().under(tags::ADMIN_CDRS),
         delete("/admin/cdrs/suspense/{id}", cdrs::drop_suspended, "dropSuspendedCdr", "Drop suspended CDR")
             .about("Gives a suspended CDR up: the call will not be charged. The reason goes to the audit log. Admins \
                     only.")

@@ -98,21 +98,21 @@ both! {
         let made = make().await.expect(201);
         assert_eq!((&made["status"], &made["decided_by"]), (&json!("pending"), &Value::Null));
         let path = |made: &Value, decision: &str| format!("/admin/credit-requests/{}/{decision}", made["id"].as_str().unwrap());
-        let own = author.call(Method::POST, &path(&made, "approve"), None).await.problem(409, "state.conflict");
+        let own = author.with_key(key()).call(Method::POST, &path(&made, "approve"), None).await.problem(409, "state.conflict");
         assert!(own["detail"].as_str().unwrap().contains("Another admin"), "{own}");
         assert_eq!(customer.get("/account/balance").await.ok()["current"]["amount_minor"], 0);
 
         let second = world.minted(Role::Admin).await;
         let approve = path(&made, "approve");
-        let approved = join_all((0..5).map(|_| second.call(Method::POST, &approve, None))).await;
+        let approved = join_all((0..5).map(async |_| second.with_key(key()).call(Method::POST, &approve, None).await)).await;
         assert_eq!(approved.iter().filter(|answer| answer.status == 200).count(), 1);
         assert_eq!(customer.get("/account/balance").await.ok()["current"]["amount_minor"], 500_000);
-        second.call(Method::POST, &path(&made, "reject"), None).await.problem(409, "state.conflict");
+        second.with_key(key()).call(Method::POST, &path(&made, "reject"), None).await.problem(409, "state.conflict");
 
         let (rejected, withdrawn) = (make().await.expect(201), make().await.expect(201));
-        assert_eq!(second.call(Method::POST, &path(&rejected, "reject"), None).await.ok()["status"], "rejected");
-        assert_eq!(author.call(Method::POST, &path(&withdrawn, "reject"), None).await.ok()["status"], "rejected");
-        second.call(Method::POST, &path(&rejected, "approve"), None).await.problem(409, "state.conflict");
+        assert_eq!(second.with_key(key()).call(Method::POST, &path(&rejected, "reject"), None).await.ok()["status"], "rejected");
+        assert_eq!(author.with_key(key()).call(Method::POST, &path(&withdrawn, "reject"), None).await.ok()["status"], "rejected");
+        second.with_key(key()).call(Method::POST, &path(&rejected, "approve"), None).await.problem(409, "state.conflict");
         let listed = second.get("/admin/credit-requests").await.ok();
         let statuses: Vec<_> = listed["data"].as_array().unwrap().iter().map(|one| &one["status"]).collect();
         assert_eq!(statuses, ["rejected", "rejected", "approved"]);
@@ -140,9 +140,9 @@ both! {
         let made = request(eur(500_000)).await.expect(201);
         assert_eq!((&made["kind"], &made["status"]), (&json!("credit_line"), &json!("pending")));
         let approve = format!("/admin/credit-requests/{}/approve", made["id"].as_str().unwrap());
-        author.call(Method::POST, &approve, None).await.problem(409, "state.conflict");
+        author.with_key(key()).call(Method::POST, &approve, None).await.problem(409, "state.conflict");
         assert_eq!(second.get(&path).await.ok()["minimum"], eur(-100_000));
-        second.call(Method::POST, &approve, None).await.ok();
+        second.with_key(key()).call(Method::POST, &approve, None).await.ok();
         assert_eq!(second.get(&path).await.ok()["minimum"], eur(-500_000));
         // What was approved can be kept and lowered, and not raised again alone.
         set(-500_000).await.ok();

@@ -34,7 +34,7 @@ macro_rules! notifications {
         $($(#[doc = $field_description:literal])* $field:ident: $type:ty),* $(,)?
     })*) => {
         text_enum! {
-            /// Code of a notification; `GET /notifications/codes` describes each.
+            /// Code of a notification; `GET /notification-codes` describes each.
             pub enum NotificationCode {
                 $($(#[doc = $description])* $name = $code),*
             }

@@ -48,7 +48,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("GET", "/admin/upstreams/{id}/sheet-mapping", |world| Box::pin(async move {
         let request = of_upstream(world, "/sheet-mapping").await;
-        request.caller.call(Method::PUT, &request.path, Some(sheet_mapping())).await.ok();
+        request.caller.with_key(key()).call(Method::PUT, &request.path, Some(sheet_mapping())).await.ok();
         request
     })),
     ("PUT", "/admin/upstreams/{id}/sheet-mapping", |world| Box::pin(async move {
@@ -88,7 +88,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("GET", "/admin/upstreams/{id}/statement-mapping", |world| Box::pin(async move {
         let request = of_upstream(world, "/statement-mapping").await;
-        request.caller.call(Method::PUT, &request.path, Some(statement_mapping())).await.ok();
+        request.caller.with_key(key()).call(Method::PUT, &request.path, Some(statement_mapping())).await.ok();
         request
     })),
     ("PUT", "/admin/upstreams/{id}/statement-mapping", |world| Box::pin(async move {
@@ -216,7 +216,7 @@ fn deck_mail() -> Value {
 /// A request about the deck mail policy of an upstream that has one.
 async fn with_deck_mail(world: &World) -> Request {
     let request = of_upstream(world, "/deck-mail").await;
-    request.caller.call(Method::PUT, &request.path, Some(deck_mail())).await.ok();
+    request.caller.with_key(key()).call(Method::PUT, &request.path, Some(deck_mail())).await.ok();
     request
 }
 
@@ -233,7 +233,8 @@ async fn held(world: &World, decision: &str) -> Request {
     let upstream = create_upstream(&admin, upstream_body()).await;
     import_deck(world, &admin, &upstream, "", DECK).await;
     let policy = json!({"changed_percent": 0, "increase_percent": null});
-    admin.call(Method::PUT, &format!("/admin/upstreams/{upstream}/hold-policy"), Some(policy)).await.ok();
+    let path = format!("/admin/upstreams/{upstream}/hold-policy");
+    admin.with_key(key()).call(Method::PUT, &path, Some(policy)).await.ok();
     let report = import_deck(world, &admin, &upstream, "", &DECK.replace("0.0045", "0.005")).await;
     assert_eq!(report["status"], "held", "{report}");
     bodiless(admin, &format!("/admin/upstreams/{upstream}/imports/{}/{decision}", report["id"].as_str().unwrap()))

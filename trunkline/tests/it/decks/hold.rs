@@ -11,6 +11,7 @@ use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, import_cdrs};
+use crate::world::fixtures::key;
 use crate::world::fixtures::rates::{DECK, import_counts, import_deck, import_report, price};
 use crate::world::fixtures::switch::{CALL_DECK, Scene};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
@@ -18,7 +19,7 @@ use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 const DAY: i64 = 86_400_000;
 
 async fn set_policy(admin: &Client, upstream: &str, policy: Value) -> Answer {
-    admin.call(Method::PUT, &format!("/admin/upstreams/{upstream}/hold-policy"), Some(policy)).await
+    admin.with_key(key()).call(Method::PUT, &format!("/admin/upstreams/{upstream}/hold-policy"), Some(policy)).await
 }
 
 async fn impact(admin: &Client, upstream: &str, import: &Value) -> Answer {
@@ -28,7 +29,10 @@ async fn impact(admin: &Client, upstream: &str, import: &Value) -> Answer {
 
 async fn decide(admin: &Client, upstream: &str, import: &Value, decision: &str, body: Option<Value>) -> Answer {
     let id = import["id"].as_str().unwrap();
-    admin.call(Method::POST, &format!("/admin/upstreams/{upstream}/imports/{id}/{decision}"), body).await
+    admin
+        .with_key(key())
+        .call(Method::POST, &format!("/admin/upstreams/{upstream}/imports/{id}/{decision}"), body)
+        .await
 }
 
 async fn held_imports(world: &World) -> Value {

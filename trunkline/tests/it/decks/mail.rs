@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{TestDb, both};
-use crate::world::fixtures::count;
 use crate::world::fixtures::rates::{DECK, import_report, price};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::fixtures::{count, key};
 
 const IMPORTS: &str = "SELECT COUNT(*) FROM deck_imports";
 pub const SENDER: &str = "rates@carrier.example";
@@ -98,7 +98,7 @@ async fn poll(world: &World) {
 }
 
 pub async fn set_policy(admin: &Client, upstream: &str, policy: Value) -> Answer {
-    admin.call(Method::PUT, &format!("/admin/upstreams/{upstream}/deck-mail"), Some(policy)).await
+    admin.with_key(key()).call(Method::PUT, &format!("/admin/upstreams/{upstream}/deck-mail"), Some(policy)).await
 }
 
 async fn mails(admin: &Client, query: &str) -> Vec<Value> {
@@ -127,7 +127,7 @@ both! {
         let upstream = create_upstream(&admin, upstream_body()).await;
         let columns = json!({"prefix": "Dial Code", "destination_name": "Destination", "rate_per_minute": "Rate"});
         let mapping = json!({"columns": columns, "date_format": "DD/MM/YYYY"});
-        admin.call(Method::PUT, &format!("/admin/upstreams/{upstream}/sheet-mapping"), Some(mapping)).await.ok();
+        admin.with_key(key()).call(Method::PUT, &format!("/admin/upstreams/{upstream}/sheet-mapping"), Some(mapping)).await.ok();
         set_policy(&admin, &upstream, json!({"senders": [SENDER], "trust_senders": true})).await.ok();
         let sheet = "Rates of May\n\nDestination,Dial Code,Rate\nNetherlands,31,0.005\n";
         let text = mail("1", "Rates@Carrier.example", "Our rates", &[("terms.pdf", "PDF"), ("Rates May.CSV", sheet)]);
@@ -172,7 +172,7 @@ both! {
         assert_eq!(held["held_for"], json!(["unverified_sender"]));
         assert_eq!((price(&world, "31612345678").await, inbox(&admin, "held_imports").await), (None, json!(1)));
         let path = format!("/admin/upstreams/{upstream}/imports/{}/apply", held["id"].as_str().unwrap());
-        admin.call(Method::POST, &path, None).await.expect(202);
+        admin.with_key(key()).call(Method::POST, &path, None).await.expect(202);
         world.settle().await;
         assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.0209"));
         assert_eq!(mails(&admin, "").await[0]["files"][0]["import_status"], "completed");
@@ -239,7 +239,7 @@ both! {
         assert_eq!((&read["sender_verified"], &read["files"][0]["import_status"]), (&json!(true), &json!("completed")));
         // The hold policy applies to what is mailed, too, and so do faults.
         let hold = json!({"changed_percent": 10, "increase_percent": null});
-        admin.call(Method::PUT, &format!("/admin/upstreams/{upstream}/hold-policy"), Some(hold)).await.ok();
+        admin.with_key(key()).call(Method::PUT, &format!("/admin/upstreams/{upstream}/hold-policy"), Some(hold)).await.ok();
         let next = DECK.replace("0.0045", "0.005");
         let files = [("rates.csv", next.as_str()), ("faulty.csv", "prefix,nonsense\n31,x\n")];
         maildir.deliver("5", &(genuine + &mail("5", SENDER, "Rates", &files)));
@@ -290,9 +290,9 @@ both! {
         let mut faults = set_policy(&admin, &upstream, wrong).await.invalid();
         faults.sort();
         assert_eq!(faults, ["file_types.0", "senders", "subject_contains"]);
-        admin.delete(&path).await.expect(204);
+        admin.with_key(key()).delete(&path).await.expect(204);
         admin.get(&path).await.problem(404, "not_found");
-        admin.delete(&path).await.problem(404, "not_found");
+        admin.with_key(key()).delete(&path).await.problem(404, "not_found");
         world.end().await;
     }
 }

@@ -67,7 +67,7 @@ async fn import(world: &World, admin: &Client, upstream: &str, file: &[u8]) -> V
 
 async fn save_mapping(admin: &Client, upstream: &str, mapping: &Value) -> Answer {
     let path = format!("/admin/upstreams/{upstream}/sheet-mapping");
-    admin.call(Method::PUT, &path, Some(mapping.clone())).await
+    admin.with_key(key()).call(Method::PUT, &path, Some(mapping.clone())).await
 }
 
 /// Renamed and reordered columns, rates as numbers, dates as dates, increments in one column.

@@ -51,7 +51,7 @@ both! {
         scene.admin.get(&path).await.problem(404, "not_found");
         let mut mapping = statement["mapping"].clone();
         mapping["time_zone"] = json!("Europe/Amsterdam");
-        assert_eq!(scene.admin.call(Method::PUT, &path, Some(mapping.clone())).await.ok(), mapping);
+        assert_eq!(scene.admin.with_key(key()).call(Method::PUT, &path, Some(mapping.clone())).await.ok(), mapping);
         assert_eq!(scene.admin.get(&path).await.ok(), mapping);
         let statement = reconciled(&scene, "", GERMAN.as_bytes()).await;
         assert_eq!(statement["period_from"], "2026-10-12T23:00:00Z", "{statement}");
@@ -118,12 +118,12 @@ both! {
             (json!({"columns": columns(), "decimal_separator": ";"}), "decimal_separator"),
             (json!({"columns": columns(), "start_tolerance_seconds": -1}), "start_tolerance_seconds"),
         ] {
-            assert_eq!(scene.admin.call(Method::PUT, &path, Some(bad.clone())).await.invalid(), [field], "{bad}");
+            assert_eq!(scene.admin.with_key(key()).call(Method::PUT, &path, Some(bad.clone())).await.invalid(), [field], "{bad}");
             let form = Form::default().text("mapping", &bad.to_string()).file("file", "cdrs.csv", STATEMENT.as_bytes());
             let upload = format!("/admin/upstreams/{}/statements", scene.upstream);
             assert_eq!(form.post(&scene.admin.with_key(key()), &upload).await.invalid(), [field], "{bad}");
         }
-        scene.admin.call(Method::PUT, &path, Some(json!({"columns": columns()}))).await.ok();
+        scene.admin.with_key(key()).call(Method::PUT, &path, Some(json!({"columns": columns()}))).await.ok();
         // The file lacks a mapped column.
         let file = "Called,Start,Length,Amount\n31201234567,2026-01-01T12:00:00Z,60,0.01\n";
         let statement = reconciled(&scene, "", file.as_bytes()).await;

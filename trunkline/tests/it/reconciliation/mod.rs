@@ -183,7 +183,7 @@ both! {
             "time_zone": "Asia/Kolkata", "start_tolerance_seconds": 30, "duration_tolerance_seconds": 2,
         });
         let path = format!("/admin/upstreams/{}/statement-mapping", scene.upstream);
-        let saved = scene.admin.call(Method::PUT, &path, Some(mapping)).await.ok();
+        let saved = scene.admin.with_key(key()).call(Method::PUT, &path, Some(mapping)).await.ok();
         let again = reconciled(&scene, "", &workbook(&theirs, 19_800)).await;
         assert_eq!((&again["status"], counts(&again)), (&json!("completed"), expected), "{again}");
         assert_eq!((&again["totals"], &again["mapping"]), (totals, &saved));

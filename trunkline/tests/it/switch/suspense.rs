@@ -145,7 +145,7 @@ both! {
         assert!((Scrape::of(&scene.world).await.value("trunkline_cdrs_suspended") - 4.0).abs() < 0.1);
         scene.customer.get("/admin/cdrs/suspense").await.expect(403);
 
-        let rerated = scene.admin.post("/admin/cdrs/suspense/rerate", json!({})).await.ok();
+        let rerated = scene.admin.with_key(key()).post("/admin/cdrs/suspense/rerate", json!({})).await.ok();
         assert_eq!(rerated, json!({"rated": 0, "duplicates": 0, "still": 4}));
 
         // A deck that sold the number then.
@@ -181,7 +181,7 @@ both! {
         let line = cdr_line(&scene, "early", scene.now() - 300_000, 60, json!({"trunk_id": null, "source_ip": "8.8.4.9"}));
         assert_eq!(counts(&send_cdrs(&scene, &ndjson(&[line])).await.ok()), (0, 0, 1));
         trunk_with_source(&scene.customer, json!({"name": "New"}), "8.8.4.9").await;
-        let rerate = || scene.admin.post("/admin/cdrs/suspense/rerate", json!({}));
+        let rerate = async || scene.admin.with_key(key()).post("/admin/cdrs/suspense/rerate", json!({})).await;
         let results: Vec<Value> = join_all((0..20).map(|_| rerate())).await.into_iter().map(|answer| answer.ok()).collect();
         assert_eq!(results.iter().map(|result| result["rated"].as_i64().unwrap()).sum::<i64>(), 1, "{results:?}");
         assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 60_000_000);
@@ -198,7 +198,7 @@ both! {
             assert_eq!(counts(&send_cdrs(&scene, &ndjson(&[line])).await.ok()), (0, 0, 1));
         }
         trunk_with_source(&scene.customer, json!({"name": "New"}), "8.8.4.9").await;
-        let rerated = scene.admin.post("/admin/cdrs/suspense/rerate", json!({})).await.ok();
+        let rerated = scene.admin.with_key(key()).post("/admin/cdrs/suspense/rerate", json!({})).await.ok();
         assert_eq!(rerated, json!({"rated": 1, "duplicates": 1, "still": 0}));
         assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs").await, 1);
         assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 60_000_000);
@@ -223,7 +223,8 @@ both! {
         let id = |one: &Value| one["id"].as_str().unwrap().to_owned();
         let ids: Vec<String> = page["data"].as_array().unwrap().iter().map(id).collect();
         let drops = ids.iter().map(|id| drop_line(&admin, id));
-        let rerate = admin.post("/admin/cdrs/suspense/rerate", json!({}));
+        let keyed = admin.with_key(key());
+        let rerate = keyed.post("/admin/cdrs/suspense/rerate", json!({}));
         let (rerated, dropped) = tokio::join!(rerate, join_all(drops));
         let (rerated, dropped) = (rerated.ok(), dropped.iter().filter(|status| **status == 204).count());
         let rated = rerated["rated"].as_i64().unwrap();
@@ -248,7 +249,7 @@ both! {
         assert_eq!(counts(&send_cdrs(&scene, &ndjson(&lines)).await.ok()), (0, 0, 2));
         // The request tries the oldest lines, a job the others.
         trunk_with_source(&scene.customer, json!({"name": "New"}), "8.8.4.9").await;
-        let rerated = scene.admin.post("/admin/cdrs/suspense/rerate", json!({})).await.ok();
+        let rerated = scene.admin.with_key(key()).post("/admin/cdrs/suspense/rerate", json!({})).await.ok();
         assert_eq!(rerated, json!({"rated": 0, "duplicates": 0, "still": 20_002}));
         scene.world.settle().await;
         assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs WHERE call_id = 'address'").await, 1);

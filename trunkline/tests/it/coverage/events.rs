@@ -107,6 +107,8 @@ async fn on_delivery(world: &World, at: &str, what: &str) -> Request {
     let endpoint = on_endpoint(world, at, "").await;
     let path = format!("{}/test", endpoint.path);
     let delivery = endpoint.caller.with_key(key()).call(hyper::Method::POST, &path, None).await.expect(202);
+    // The first attempt changes it.
+    world.settle().await;
     let path = format!("{}/deliveries/{}{what}", endpoint.path, delivery["id"].as_str().unwrap());
     bodiless(endpoint.caller, &path)
 }

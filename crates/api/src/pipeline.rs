@@ -326,14 +326,17 @@ pub(super) async fn replay_or(
     request: &IncomingRequest,
     refusal: Problem,
 ) -> Result<HandlerOutput, Problem> {
-    if refusal.code() == Code::ValidationFailed
-        && request.body_digest.is_some()
-        && let Some(claim) = claim_of(ctx, request)?
-        && let Ok(Some(rendered)) = idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim).await
-    {
-        return Ok(HandlerOutput { rendered, replayed: true });
+    if refusal.code() != Code::ValidationFailed || request.body_digest.is_none() {
+        return Err(refusal);
     }
-    Err(refusal)
+    let Some(claim) = claim_of(ctx, request)? else { return Err(refusal) };
+    match idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim).await {
+        Ok(Some(rendered)) => Ok(HandlerOutput { rendered, replayed: true }),
+        Ok(None) => Err(refusal),
+        // Another body succeeded; this one would not have.
+        Err(problem) if problem.code() == Code::IdempotencyConflict => Err(refusal),
+        Err(problem) => Err(problem),
+    }
 }
 
 fn claim_of(ctx: &RequestCtx, request: &IncomingRequest) -> Result<Option<Claim>, Problem> {

@@ -201,15 +201,8 @@ async fn rerate(app: &App, rows: &[SuspendedRow]) -> Result<SuspenseRerated, Pro
         taken += lines;
     }
     if !other_reasons.is_empty() {
-        let changed = app.db.tx(other_reasons, |conn, changes| {
-            Box::pin(async move {
-                for (row, reason) in changes {
-                    store::set_reason(conn, row, *reason).await?;
-                }
-                Ok::<_, DbError>(())
-            })
-        });
-        changed.await?;
+        other_reasons.sort_unstable_by_key(|(row, _)| row.id);
+        app.db.tx(other_reasons, |conn, changes| Box::pin(store::set_reasons(conn, changes))).await?;
     }
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     Ok(SuspenseRerated {

@@ -118,13 +118,17 @@ pub async fn count_taken(conn: &mut Conn, taken: &Taken) -> Result<(), DbError> 
     add_to_counts(conn, &changes).await
 }
 
-/// Changes why a line is suspended.
-pub async fn set_reason(conn: &mut Conn, row: &SuspendedRow, reason: SuspenseReason) -> Result<(), DbError> {
-    let sql = sql!("UPDATE suspended_cdrs SET reason = $2 WHERE id = $1 AND reason = $3");
-    if conn.exec(sql, params![row.id, reason, row.reason]).await? == 1 {
-        add_to_counts(conn, &BTreeMap::from([(row.reason, -1), (reason, 1)])).await?;
+/// Changes why lines are suspended. The counts come last, as when lines are [taken](count_taken).
+pub async fn set_reasons(conn: &mut Conn, changes: &[(SuspendedRow, SuspenseReason)]) -> Result<(), DbError> {
+    let mut counts: BTreeMap<SuspenseReason, i64> = BTreeMap::new();
+    for (row, reason) in changes {
+        let sql = sql!("UPDATE suspended_cdrs SET reason = $2 WHERE id = $1 AND reason = $3");
+        if conn.exec(sql, params![row.id, *reason, row.reason]).await? == 1 {
+            *counts.entry(row.reason).or_default() -= 1;
+            *counts.entry(*reason).or_default() += 1;
+        }
     }
-    Ok(())
+    add_to_counts(conn, &counts).await
 }
 
 pub async fn find(conn: &mut Conn, id: SuspendedCdrId) -> Result<Option<SuspendedRow>, DbError> {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::rules::{CardStatus, next_status};
 use super::store::{self, DueVerification};
-use crate::payments::{next_poll, save_card};
+use crate::payments::{Failures, next_poll, save_card};
 use api::problem::Problem;
 use db::Conn;
 use identity::onboarding::{Event, apply_event};
@@ -83,15 +83,15 @@ fn audit_entry(update: &ProviderUpdate, account: AccountId, status: CardStatus) 
 pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
     let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
+    let mut failures = Failures::default();
     for verification in due {
         let fetched = poll(app, &verification, now).await;
         let again = next_poll(verification.created_at, now);
         let later =
             app.db.tx((verification.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
-        if let Err(error) = fetched {
-            tracing::warn!(verification = %verification.id, %error, "card verification could not be polled, the others follow later");
-            return Ok(());
+        if failures.are_enough(&fetched) {
+            break;
         }
     }
     Ok(())

@@ -33,6 +33,9 @@ pub const CHARGED: Kind = Kind::new("payment.charged").class(Class::Payments);
 /// Payments polled in one run.
 const BATCH: i64 = 100;
 
+/// After so many failures one after the other, a run ends.
+const FAILURES_IN_A_ROW: usize = 3;
+
 /// What the provider reports about a payment.
 struct ProviderUpdate {
     app: App,
@@ -158,17 +161,35 @@ fn audit_entry(update: &ProviderUpdate, payment: &PaymentRow, status: PaymentSta
 pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
     let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
+    let mut failures = Failures::default();
     for payment in due {
         let fetched = poll(app, &payment, now).await;
         let again = next_poll(payment.created_at, now);
         let later = app.db.tx((payment.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
-        if let Err(error) = fetched {
-            tracing::warn!(payment = %payment.id, %error, "payment could not be polled, the others follow later");
-            return Ok(());
+        if failures.are_enough(&fetched) {
+            break;
         }
     }
     refunds::finish_due(app, now, BATCH).await
+}
+
+/// How many requests in a row failed. A single one may fail because of its order alone.
+#[derive(Default)]
+pub struct Failures(usize);
+
+impl Failures {
+    /// Logs a failure; whether the provider seems to be away.
+    pub fn are_enough(&mut self, outcome: &Result<(), ProviderError>) -> bool {
+        match outcome {
+            Ok(()) => self.0 = 0,
+            Err(error) => {
+                tracing::warn!(%error, "payment provider could not be polled");
+                self.0 += 1;
+            }
+        }
+        self.0 >= FAILURES_IN_A_ROW
+    }
 }
 
 async fn poll(app: &App, payment: &PaymentRow, now: Time) -> Result<(), ProviderError> {
@@ -202,5 +223,26 @@ async fn fetch_order(app: &App, payment: &PaymentRow, now: Time) -> Result<Optio
             app.payments.order(&order.id).await
         }
         order => Ok(order),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_failures_in_a_row_are_enough_to_leave_a_provider_alone() {
+        let mut failures = Failures::default();
+        let failed = || Err(ProviderError("refused".to_owned()));
+        for (outcome, are_enough) in [
+            (failed(), false),
+            (failed(), false),
+            (Ok(()), false),
+            (failed(), false),
+            (failed(), false),
+            (failed(), true),
+        ] {
+            assert_eq!(failures.are_enough(&outcome), are_enough);
+        }
     }
 }

@@ -8,6 +8,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::chargebacks::{self, ChargebackStatus};
 use super::rules::{DAY, Purpose};
 use super::store::{self, PaymentRow};
 use api::problem::Problem;
@@ -16,7 +17,7 @@ use platform::app::App;
 use platform::config::Velocity;
 use platform::jobs::{Class, JobContext, JobError, Kind, enqueue};
 use platform::ledger::{self, Book, Entry};
-use platform::outside::payments::{Order, RefundState};
+use platform::outside::payments::{Order, ProviderError, RefundState};
 use values::{PaymentId, PaymentMethodId};
 
 pub use super::store::purge_cards as purge;
@@ -84,10 +85,25 @@ pub async fn return_job(context: JobContext<App>, payload: Value) -> Result<(), 
     if payment.provider != app.payments.provider() {
         return Err(JobError::Failed(format!("payment {id} was made through {}", payment.provider)));
     }
+    let disputed = chargebacks::against(&mut *app.db.read().await?, id).await?;
+    if let Some(status) = disputed
+        && app.payments.find_refund(&reference.to_string()).await.map_err(failed)?.is_none()
+    {
+        return Err(match status {
+            ChargebackStatus::Lost => JobError::Permanent(format!(
+                "the card's bank has taken payment {id} back, so it is not returned: credit {amount} to the customer"
+            )),
+            _ => JobError::Failed(format!("the card's bank disputes payment {id}")),
+        });
+    }
     let refund = app.payments.refund(order, amount, &reference.to_string()).await;
-    match refund.map_err(|error| JobError::Failed(error.to_string()))?.state {
+    match refund.map_err(failed)?.state {
         RefundState::Completed => Ok(()),
         RefundState::Pending => Err(JobError::Failed(format!("the return of payment {id} is being processed"))),
         RefundState::Failed => Err(JobError::Permanent(format!("the provider refused to return payment {id}"))),
     }
+}
+
+fn failed(error: ProviderError) -> JobError {
+    JobError::Failed(error.to_string())
 }

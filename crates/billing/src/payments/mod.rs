@@ -21,7 +21,7 @@ mod store;
 mod topups;
 mod types;
 
-pub use apply::{CHARGED, POLL, apply_order, poll_job};
+pub use apply::{CHARGED, Failures, POLL, apply_order, poll_job};
 pub use card_limit::{RETURN, purge as purge_cards, return_job};
 pub use charge::{ChargeOutcome, NewCharge, charge, claim_charge, find_charge, run_charge};
 pub use methods::{

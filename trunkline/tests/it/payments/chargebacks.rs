@@ -201,8 +201,10 @@ both! {
     async fn a_pending_refund_is_not_sent_while_its_payment_is_disputed(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
-        let (admin, cora) = (world.admin().await, world.customer(CORA).await);
+        world.admin().await;
+        world.customer(CORA).await;
         for (state, event, refunds) in [("lost", "DISPUTE_LOST", 0), ("won", "DISPUTE_WON", 1)] {
+            let (admin, cora) = (world.sign_in(ADMIN_EMAIL).await, world.sign_in(CORA).await);
             let opened = begin_topup(&cora, 10_000).await;
             let order = opened["topup_id"].as_str().unwrap();
             revolut.pay(order);
@@ -222,10 +224,37 @@ both! {
             assert_eq!(revolut.orders("refund").len(), 0);
             revolut.set_dispute_state(&dispute, state);
             revolut.send_dispute_webhook(&world, event, &dispute).await.ok();
-            world.advance(120).await;
+            world.settle().await;
+            world.advance(600).await;
             assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (refunds, 0), "{state}");
             assert_eq!(count(db, "SELECT CAST(SUM(held) AS BIGINT) FROM ledger_balances").await, 0, "{state}");
         }
+        world.end().await;
+    }
+
+    async fn a_payment_over_its_cards_limit_is_not_returned_while_it_is_disputed(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world_with(db, &[("TRUNKLINE_CARD_TOPUPS_PER_DAY", "1")]).await;
+        let cora = world.customer(CORA).await;
+        revolut.pay(begin_topup(&cora, 2_500).await["topup_id"].as_str().unwrap());
+        world.advance(60).await;
+        let opened = begin_topup(&cora, 5_000).await;
+        let order = opened["topup_id"].as_str().unwrap();
+        revolut.pay(order);
+        // The return has to wait.
+        revolut.inject_fault(Fault::AsksToWait(0));
+        world.advance(60).await;
+        assert_eq!(get_topup(&cora, &opened).await["status"], "failed");
+        let dispute = revolut.dispute(order, 5_000);
+        revolut.send_dispute_webhook(&world, "DISPUTE_ACTION_REQUIRED", &dispute).await.ok();
+        world.settle().await;
+        world.advance(120).await;
+        assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (0, -2_500));
+        revolut.set_dispute_state(&dispute, "won");
+        revolut.send_dispute_webhook(&world, "DISPUTE_WON", &dispute).await.ok();
+        world.settle().await;
+        world.advance(3_600).await;
+        assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (1, 2_500));
         world.end().await;
     }
 

@@ -11,6 +11,7 @@ mod types;
 
 use std::time::Duration;
 
+use super::apply::Failures;
 use super::chargebacks::{self, ChargebackStatus};
 use super::rules::{PaymentStatus, next_poll};
 use super::store::{self as payments, PaymentFilter, PaymentRow};
@@ -277,14 +278,14 @@ async fn finish(conn: &mut Conn, result: &RefundResult) -> Result<bool, Problem>
 /// next run.
 pub async fn finish_due(app: &App, now: Time, batch: i64) -> Result<(), JobError> {
     let due = store::list_due(&mut *app.db.read().await?, batch).await?;
+    let mut failures = Failures::default();
     for refund in due {
         let sent = finish_one(app, &refund).await;
         let again = next_poll(refund.created_at, now);
         let later = app.db.tx((refund.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
-        if let Err(error) = sent {
-            tracing::warn!(refund = %refund.id, %error, "refund could not be finished, the others follow later");
-            return Ok(());
+        if failures.are_enough(&sent) {
+            break;
         }
     }
     Ok(())

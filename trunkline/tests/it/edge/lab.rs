@@ -324,7 +324,8 @@ impl<'a> Lab<'a> {
     /// What this statement makes of the calls that Kamailio has saved.
     pub fn saved_calls(&self, sql: &str) -> String {
         let database = self.folder.path().join("run/calls.db");
-        let output = Command::new("sqlite3").arg("-bail").arg(database).arg(sql).output().unwrap();
+        let output =
+            Command::new("sqlite3").args(["-bail", "-cmd", ".timeout 5000"]).arg(database).arg(sql).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }

@@ -18,7 +18,7 @@ use platform::crypto::secrets::{PREVIOUS_MASTER, is_passphrase};
 const CREATE: &str = "backup.create";
 
 /// How long a backup that was told to stop may take to. SQLite's copy does not look.
-const STOP_WAIT: Duration = Duration::from_secs(3);
+const STOP_WAIT: Duration = Duration::from_secs(10);
 
 /// Writes a backup to a new file, unless SIGTERM or SIGINT stops it.
 pub async fn make_backup(settings: Settings, file: &Path) -> Result<(), StartError> {

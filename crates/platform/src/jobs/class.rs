@@ -5,7 +5,7 @@ use values::text_enum;
 text_enum! {
     /// What a job waits for, and who waits for the job.
     pub enum Class {
-        /// Moves money and waits for no other service: holds, calls, renewals, invoices.
+        /// Moves money and waits for no other service: holds, calls, renewals, paid invoices.
         Money = "money",
         /// Waits for the payment provider: charges, refunds, orders, disputes.
         Payments = "payments",

@@ -90,7 +90,7 @@ pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError
         let later =
             app.db.tx((verification.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
-        if failures.are_enough(&fetched) {
+        if failures.are_enough(verification.id, &fetched) {
             break;
         }
     }

@@ -3,6 +3,8 @@
 //! The payment is locked, so it changes status once and its money is posted to the ledger once, however often the same
 //! order is applied.
 
+use std::fmt;
+
 use serde_json::{Map, Value, json};
 
 use super::card_limit;
@@ -167,7 +169,7 @@ pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError
         let again = next_poll(payment.created_at, now);
         let later = app.db.tx((payment.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
-        if failures.are_enough(&fetched) {
+        if failures.are_enough(payment.id, &fetched) {
             break;
         }
     }
@@ -179,12 +181,12 @@ pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError
 pub struct Failures(usize);
 
 impl Failures {
-    /// Logs a failure; whether the provider seems to be away.
-    pub fn are_enough(&mut self, outcome: &Result<(), ProviderError>) -> bool {
+    /// Logs a failure of what has this id; whether the provider seems to be away.
+    pub fn are_enough(&mut self, id: impl fmt::Display, outcome: &Result<(), ProviderError>) -> bool {
         match outcome {
             Ok(()) => self.0 = 0,
             Err(error) => {
-                tracing::warn!(%error, "payment provider could not be polled");
+                tracing::warn!(%id, %error, "payment provider could not be polled");
                 self.0 += 1;
             }
         }
@@ -242,7 +244,7 @@ mod tests {
             (failed(), false),
             (failed(), true),
         ] {
-            assert_eq!(failures.are_enough(&outcome), are_enough);
+            assert_eq!(failures.are_enough(1, &outcome), are_enough);
         }
     }
 }

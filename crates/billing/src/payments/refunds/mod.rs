@@ -284,7 +284,7 @@ pub async fn finish_due(app: &App, now: Time, batch: i64) -> Result<(), JobError
         let again = next_poll(refund.created_at, now);
         let later = app.db.tx((refund.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
-        if failures.are_enough(&sent) {
+        if failures.are_enough(refund.id, &sent) {
             break;
         }
     }

@@ -7,6 +7,7 @@ use numbers::{orders, rented};
 use platform::app::App;
 use platform::jobs::{JobKind, Kind, Registry, Run, Runner, Schedule, SetupError};
 use platform::mail;
+use platform::traces::job_log_span;
 use voice::upstreams::{decks, statements};
 use voice::{calls, cdrs, concurrency, fx};
 
@@ -36,6 +37,7 @@ fn registry(more: Vec<JobKind<App>>) -> Registry<App> {
     };
     Registry::new(kinds.into_iter().flatten())
         .with_observer(observe)
+        .with_log_span(job_log_span)
         .with_preparation(|app| Box::pin(webhook_endpoints::publish(app)))
 }
 

@@ -12,23 +12,26 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Request, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
+use tracing::Instrument;
 
 use api::answer::Rendered;
+use api::document::names_media_type;
 use api::headers;
 use api::incoming_body::IncomingBody;
 use api::input::{parse_json, read_body};
 use api::problem::Problem;
 use api::response::{Response, full, without_body};
-use endpoint::{Access, OpsEndpoint};
+use db::metrics::OPEN_METRICS;
+use endpoint::{Access, OpsEndpoint, OpsRequest};
 use platform::app::App;
 use platform::disk;
 use platform::jobs::{self, Runner};
-use platform::traces::RequestEnd;
+use platform::traces::{OpenSpan, RequestEnd};
 use values::Rfc3339;
 use voice::calls;
 
@@ -75,12 +78,12 @@ fn endpoints() -> [OpsEndpoint; 4] {
     [
         get("/healthz", |_, _| Box::pin(async { Ok(text("ok\n")) })),
         get("/readyz", |ops, _| Box::pin(ops.ready())),
-        get("/metrics", |ops, _| Box::pin(ops.metrics())),
+        get("/metrics", |ops, request| Box::pin(ops.metrics(request.headers))),
         OpsEndpoint {
             method: Method::POST,
             access: Access::ClockSecret,
             max_body_bytes: MAX_CLOCK_BODY_BYTES,
-            ..get("/ops/clock", |ops, body| Box::pin(ops.advance_clock(body)))
+            ..get("/ops/clock", |ops, request| Box::pin(ops.advance_clock(request.body)))
         },
     ]
 }
@@ -94,12 +97,24 @@ impl Operations {
     }
 
     pub async fn handle(&self, request: Request<IncomingBody>, peer: SocketAddr) -> Response {
+        let endpoint = self.endpoints.iter().find(|endpoint| endpoint.path == request.uri().path());
+        let is_traced = endpoint.is_some_and(OpsEndpoint::is_measured);
+        let begin = || self.app.traces.begin_request(request.headers(), || self.app.clock.now());
+        let span = is_traced.then(begin).flatten();
+        let log = span.as_ref().map_or_else(tracing::Span::none, OpenSpan::log_span);
+        self.respond(endpoint, request, peer, span).instrument(log).await
+    }
+
+    async fn respond(
+        &self,
+        endpoint: Option<&OpsEndpoint>,
+        request: Request<IncomingBody>,
+        peer: SocketAddr,
+        span: Option<OpenSpan>,
+    ) -> Response {
         let started = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
-        let endpoint = self.endpoints.iter().find(|endpoint| endpoint.path == path);
-        let measured = endpoint.filter(|endpoint| endpoint.is_measured());
-        let span = measured.and_then(|_| self.app.traces.begin_request(request.headers(), || self.app.clock.now()));
         let ip = headers::caller_ip(request.headers(), peer, &self.app.settings.trusted_proxies);
         let mut response = self.dispatch(endpoint, request, ip).await.unwrap_or_else(|problem| {
             if let Some(cause) = problem.cause() {
@@ -116,14 +131,13 @@ impl Operations {
             response = without_body(response);
         }
         let (status, took) = (response.status(), started.elapsed());
-        if let Some(endpoint) = measured {
+        if let Some(endpoint) = endpoint {
             endpoint.count(&self.app.metrics.requests, &method, status, took);
         }
-        if let (Some(span), Some(endpoint)) = (span, measured) {
-            let route = Some(endpoint.path.to_owned());
-            self.app
-                .traces
-                .end_request(span, RequestEnd { method: &method, route, status, request_id: &request_id, took });
+        if let Some(span) = span {
+            let path = endpoint.map(|endpoint| endpoint.path);
+            let end = RequestEnd { method: &method, base: "", path, status, request_id: &request_id, took };
+            self.app.traces.end_request(span, end);
         }
         response
     }
@@ -165,9 +179,10 @@ impl Operations {
             Some(queue) => Some(queue.enter().await?),
             None => None,
         };
+        let (head, body) = request.into_parts();
         let body = match endpoint.method {
             Method::GET => Bytes::new(),
-            _ => read_body(request.into_body(), endpoint.max_body_bytes).await?,
+            _ => read_body(body, endpoint.max_body_bytes).await?,
         };
         if let Some(switch) = &switch {
             access::check_edge(switch, &body)?;
@@ -175,7 +190,7 @@ impl Operations {
                 self.app.presence.saw_edge(edge, self.app.clock.now());
             }
         }
-        let answer = (endpoint.handler)(self, body).await?;
+        let answer = (endpoint.handler)(self, OpsRequest { headers: head.headers, body }).await?;
         if let Some((caller, action)) = key {
             access::audit_key(&self.app, caller, ip, action).await?;
         }
@@ -215,10 +230,19 @@ impl Operations {
         Ok(())
     }
 
-    async fn metrics(&self) -> Result<Response, Problem> {
-        let text = self.app.metrics.text(&readings::readings(&self.app).await).map_err(Problem::internal)?;
+    /// In the format that the scraper asks for. Prometheus asks for OpenMetrics, which has exemplars.
+    async fn metrics(&self, headers: HeaderMap) -> Result<Response, Problem> {
+        let (metrics, readings) = (&self.app.metrics, readings::readings(&self.app).await);
+        let (text, media_type) = if names_media_type(&headers, OPEN_METRICS) {
+            let text = metrics.open_metrics(&readings).map_err(Problem::internal)?;
+            (text.into(), format!("{OPEN_METRICS}; version=1.0.0; charset=utf-8"))
+        } else {
+            let text = metrics.text(&readings).map_err(Problem::internal)?;
+            (text, "text/plain; version=0.0.4".to_owned())
+        };
         let mut response = full(StatusCode::OK, text);
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
+        let media_type = HeaderValue::try_from(media_type).map_err(Problem::internal)?;
+        response.headers_mut().insert(CONTENT_TYPE, media_type);
         Ok(response)
     }
 

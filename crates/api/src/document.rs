@@ -191,12 +191,17 @@ pub(super) fn media_type(path: &str) -> &'static str {
 
 /// Whether the caller asks for a page, as a browser does that opens an address. `*/*`, which programs send, does not.
 pub fn accepts_html(request: &HeaderMap) -> bool {
+    names_media_type(request, "text/html")
+}
+
+/// Whether `Accept` names this media type, without a wildcard.
+pub fn names_media_type(request: &HeaderMap, wanted: &str) -> bool {
     let values = request.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|range| {
         let mut parts = range.split(';').map(str::trim);
-        let is_html = parts.next().is_some_and(|media_type| media_type.eq_ignore_ascii_case("text/html"));
+        let is_wanted = parts.next().is_some_and(|media_type| media_type.eq_ignore_ascii_case(wanted));
         let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-        is_html && weight.is_none_or(|weight| weight.parse::<f32>().is_ok_and(|weight| weight > 0.0))
+        is_wanted && weight.is_none_or(|weight| weight.parse::<f32>().is_ok_and(|weight| weight > 0.0))
     })
 }
 

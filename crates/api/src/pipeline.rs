@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
+use tracing::Instrument;
 
 use super::answer::{Payload, Rendered};
 use super::auth::{Who, bearer};
@@ -32,7 +33,7 @@ use platform::app::App;
 use platform::audit;
 use platform::limits::{Limit, RateLimitStatus, Subject};
 use platform::request_stats::Count;
-use platform::traces::RequestEnd;
+use platform::traces::{OpenSpan, RequestEnd};
 use values::{AccountId, Time};
 
 /// The API of `/v1` and the pages beside it.
@@ -65,10 +66,15 @@ impl Service {
 
     /// Handles one request. Every error, also a panic of a handler, becomes a problem.
     pub async fn handle(&self, request: Request<IncomingBody>, peer: SocketAddr) -> Response {
+        let span = self.app.traces.begin_request(request.headers(), || self.app.clock.now());
+        let log = span.as_ref().map_or_else(tracing::Span::none, OpenSpan::log_span);
+        self.respond(request, peer, span).instrument(log).await
+    }
+
+    async fn respond(&self, request: Request<IncomingBody>, peer: SocketAddr, span: Option<OpenSpan>) -> Response {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let request_id = self.request_ids.of(&head.headers);
-        let span = self.app.traces.begin_request(&head.headers, || self.app.clock.now());
         let method = head.method.clone();
         let path = head.uri.path().to_owned();
         let origin = head.headers.get(hyper::header::ORIGIN).cloned();
@@ -120,8 +126,8 @@ impl Service {
         let (status, took) = (response.status(), started.elapsed());
         self.record_metrics(&method, endpoint, &observed, status, took);
         if let Some(span) = span {
-            let route = endpoint.map(|endpoint| format!("{BASE}{}", endpoint.path));
-            let end = RequestEnd { method: &method, route, status, request_id: &request_id, took };
+            let path = endpoint.map(|endpoint| endpoint.path);
+            let end = RequestEnd { method: &method, base: BASE, path, status, request_id: &request_id, took };
             self.app.traces.end_request(span, end);
         }
         tracing::debug!(%method, route, status = status.as_u16(), request_id, "request");

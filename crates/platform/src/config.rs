@@ -1,4 +1,5 @@
-//! Settings from the environment (`TRUNKLINE_…`), or from a TOML file with the same names. The environment wins.
+//! Settings from the environment (`TRUNKLINE_…`, and names of OpenTelemetry), or from a TOML file with the same names.
+//! The environment wins.
 //!
 //! Every setting has a default. All errors are reported together. An unknown name in the file is an error; in the
 //! environment it is only logged, since another program may use it. `table` lists and describes all settings.
@@ -135,7 +136,7 @@ pub struct Settings {
     /// The OpenTelemetry collector, if there is one.
     pub traces: Option<TraceSettings>,
     pub log: LogFormat,
-    /// Which events are logged, such as `info` or `trunkline=debug`.
+    /// Which events are logged, such as `warn` or `info,voice=debug`.
     pub log_filter: String,
     /// Maximum number of open client connections.
     pub max_connections: usize,

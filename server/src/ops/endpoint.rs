@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
+use hyper::header::HeaderMap;
 use hyper::{Method, StatusCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -43,7 +44,14 @@ pub struct OpsEndpoint {
     pub queue: Option<Queue>,
     /// Counts successful responses. Endpoints without it are neither counted nor traced.
     pub successes: Option<Successes>,
-    pub handler: for<'a> fn(&'a Operations, Bytes) -> Answer<'a>,
+    pub handler: for<'a> fn(&'a Operations, OpsRequest) -> Answer<'a>,
+}
+
+/// What a handler reads.
+pub struct OpsRequest {
+    pub headers: HeaderMap,
+    /// Empty for a GET.
+    pub body: Bytes,
 }
 
 /// A few requests that run, and a few that wait for one of them to end.

@@ -39,15 +39,21 @@ pub fn endpoints(requests: &Requests) -> Vec<OpsEndpoint> {
     };
     vec![
         endpoint(Method::GET, "/switch/config", 0, |ops, _| Box::pin(config(&ops.app))),
-        endpoint(Method::POST, "/switch/authorize", MAX_AUTHORIZE_BYTES, |ops, body| {
-            Box::pin(authorize(&ops.app, &ops.decisions, body))
+        endpoint(Method::POST, "/switch/authorize", MAX_AUTHORIZE_BYTES, |ops, request| {
+            Box::pin(authorize(&ops.app, &ops.decisions, request.body))
         }),
-        endpoint(Method::POST, "/switch/verify", MAX_VERIFY_BYTES, |ops, body| Box::pin(verify(&ops.app, body))),
-        endpoint(Method::POST, "/switch/events", MAX_EVENTS_BYTES, |ops, body| Box::pin(events(&ops.app, body))),
+        endpoint(Method::POST, "/switch/verify", MAX_VERIFY_BYTES, |ops, request| {
+            Box::pin(verify(&ops.app, request.body))
+        }),
+        endpoint(Method::POST, "/switch/events", MAX_EVENTS_BYTES, |ops, request| {
+            Box::pin(events(&ops.app, request.body))
+        }),
         OpsEndpoint {
             access: Access::SwitchSecretOr(Scope::CdrsWrite, "cdrs.import"),
             queue: Some(Queue::new(MAX_CONCURRENT_IMPORTS, MAX_WAITING_IMPORTS)),
-            ..endpoint(Method::POST, "/switch/cdrs", MAX_CDRS_BYTES, |ops, body| Box::pin(cdrs(&ops.app, body)))
+            ..endpoint(Method::POST, "/switch/cdrs", MAX_CDRS_BYTES, |ops, request| {
+                Box::pin(cdrs(&ops.app, request.body))
+            })
         },
     ]
 }

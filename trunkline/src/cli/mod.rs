@@ -55,6 +55,7 @@ use platform::audit::{self, Actor, Outcome};
 use platform::config::{LogFormat, Settings};
 use platform::crypto::keys::Keys;
 use platform::mail;
+use platform::traces::LOG_TARGET;
 use server::{routes, serve as service};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use values::{AccountId, UserId};
@@ -89,9 +90,11 @@ pub fn print_checked(settings: &Settings) {
 
 fn start_log(settings: &Settings) -> Result<(), StartError> {
     let filter = EnvFilter::try_new(&settings.log_filter).map_err(|error| format!("TRUNKLINE_LOG_FILTER: {error}"))?;
+    // Whatever is logged has the id of its trace.
+    let filter = filter.add_directive(format!("{LOG_TARGET}=error").parse()?);
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match settings.log {
-        LogFormat::Json => log.json().flatten_event(true).init(),
+        LogFormat::Json => log.json().flatten_event(true).with_span_list(false).init(),
         LogFormat::Human => log.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
     }
     for name in &settings.unknown {

@@ -7,8 +7,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
+use platform::jobs;
+use serde_json::{Value, json};
 use tempfile::TempDir;
+use voice::upstreams::decks;
 
 use crate::world::World;
 use crate::world::engines::{both, sqlite};
@@ -46,6 +48,7 @@ impl Prometheus {
         std::fs::write(folder.path().join("prometheus.yml"), config).unwrap();
         let mut process = Command::new("prometheus")
             .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:0"])
+            .arg("--enable-feature=exemplar-storage")
             .current_dir(folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -67,6 +70,19 @@ impl Prometheus {
         let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
         assert_eq!(answer["status"], "success", "{query}: {answer}");
         answer["data"].clone()
+    }
+
+    /// The only exemplar of a histogram, once it is stored.
+    async fn exemplar(&self, selector: &str) -> Value {
+        loop {
+            let series =
+                self.get("query_exemplars", &[("query", selector), ("start", "0"), ("end", "4102444800")]).await;
+            if let Some(series) = series.as_array().unwrap().first() {
+                let [exemplar] = &series["exemplars"].as_array().unwrap()[..] else { panic!("{series:#}") };
+                return exemplar.clone();
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     /// The alerts, once each has been evaluated on what was scraped.
@@ -207,6 +223,28 @@ sqlite! {
         for alert in &alerts {
             let name = alert["name"].as_str().unwrap().to_lowercase();
             assert_eq!(alert["annotations"]["runbook"], format!("docs/runbook.md#{name}"));
+        }
+        world.end().await;
+    }
+
+    async fn prometheus_leads_from_a_histogram_to_a_trace(db) {
+        let world = World::with(db, &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")]).await;
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+        let caller = world.anyone().header("traceparent", &format!("00-{trace}-00f067aa0ba902b7-01"));
+        caller.get("/me").await.expect(401);
+        let job = decks::PULL_DUE;
+        let db = &world.node.app.db;
+        let job_id = db.tx(job, |conn, job| Box::pin(jobs::enqueue(conn, *job, json!({})))).await.unwrap();
+        world.settle().await;
+        let prometheus = Prometheus::start(&world);
+        prometheus.alerts().await;
+        for (histogram, label, value, trace) in [
+            ("trunkline_request_seconds", "path", "/me", trace),
+            ("trunkline_job_seconds", "kind", job.name, &job_id.simple().to_string()),
+        ] {
+            let selector = format!("{histogram}_bucket{{{label}=\"{value}\"}}");
+            let found = prometheus.exemplar(&selector).await;
+            assert_eq!(found["labels"], json!({"trace_id": trace}), "{selector}");
         }
         world.end().await;
     }

@@ -254,6 +254,25 @@ both! {
         world.end().await;
     }
 
+    async fn metrics_are_in_openmetrics_format_if_the_scraper_asks_for_it(db) {
+        let world = World::start(db).await;
+        world.anyone().get("/me").await.expect(401);
+        let scrape = async |accept: &str| {
+            let answer = world.anyone_at_operations().header("accept", accept).get("/metrics").await;
+            (answer.header("content-type").unwrap().to_owned(), String::from_utf8(answer.bytes).unwrap())
+        };
+        // As Prometheus asks.
+        let (kind, text) = scrape("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1").await;
+        assert_eq!(kind, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+        assert!(text.contains("# TYPE trunkline_requests counter\n") && text.ends_with("\n# EOF\n"), "{text}");
+        assert!(text.contains("trunkline_requests_total{method=\"GET\",path=\"/me\",status=\"401\"} 1\n"), "{text}");
+        assert!(!text.contains("} # {"), "exemplars need traces");
+        for accept in ["*/*", "text/plain", "application/openmetrics-text;q=0"] {
+            assert!(scrape(accept).await.0.starts_with("text/plain"), "{accept}");
+        }
+        world.end().await;
+    }
+
     async fn the_test_clock_needs_the_secret_and_only_moves_forward(db) {
         let world = World::unlimited(db).await;
         let body = json!({"advance_seconds": 1});

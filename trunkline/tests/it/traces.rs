@@ -23,6 +23,7 @@ use crate::world::World;
 use crate::world::engines::both;
 use crate::world::fixtures::metrics::Scrape;
 use crate::world::fixtures::switch::call_request;
+use crate::world::process::Process;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
@@ -172,5 +173,84 @@ both! {
         world.anyone().get("/nothing").await.expect(404);
         drop((held, silent));
         world.stop().await;
+    }
+
+    async fn every_line_of_the_log_has_the_id_of_its_trace(db) {
+        let collector = Collector::start(200).await;
+        let (folder, log) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
+        let settings = [
+            &settings(&collector.url)[..],
+            &[
+                ("TRUNKLINE_LOG", "json"),
+                // What has the ids need not be named.
+                ("TRUNKLINE_LOG_FILTER", "api=debug,platform=warn"),
+                ("TRUNKLINE_FX_URL", "http://127.0.0.1:1/"),
+                ("TRUNKLINE_TEST_CLOCK", "on"),
+                ("TRUNKLINE_DRAIN_SECONDS", "0"),
+            ],
+        ];
+        let mut service = Process::serve_with_log(db, folder.path(), &settings.concat(), log.path());
+        let traced = |flags: &str| service.anyone().header("traceparent", &format!("00-{TRACE}-{PARENT}-{flags}"));
+        for caller in [traced("01"), traced("00"), service.anyone()] {
+            caller.get("/me").await.expect(401);
+        }
+        service.advance(24 * 3600).await;
+        service.terminate();
+        service.wait();
+
+        let lines = std::fs::read_to_string(log.path()).unwrap();
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let named = |message: &str| lines.iter().filter(|line| line["message"] == message).collect::<Vec<_>>();
+        let requests = named("request");
+        let ids: Vec<&str> = requests.iter().map(|line| line["span"]["trace_id"].as_str().unwrap()).collect();
+        assert_eq!(ids[..2], [TRACE, TRACE]);
+        let of_traces = |name: &str| -> Vec<Value> {
+            let spans = collector.spans().into_iter().filter(|span| span["name"] == name);
+            spans.map(|span| span["traceId"].clone()).collect()
+        };
+        assert_eq!(of_traces("GET /v1/me"), [TRACE, ids[2]]);
+        let failed = named("job failed");
+        let fx = failed.iter().find(|line| line["kind"] == "fx.fetch").unwrap_or_else(|| panic!("{failed:#?}"));
+        let trace = fx["span"]["trace_id"].as_str().unwrap();
+        assert_eq!(trace, fx["job"].as_str().unwrap().replace('-', ""));
+        assert!(of_traces("job fx.fetch").iter().all(|id| id == trace));
+    }
+
+    async fn a_callers_trace_is_in_the_log_without_a_collector_too(db) {
+        let (folder, log) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
+        let service = Process::serve_with_log(db, folder.path(), &[("TRUNKLINE_LOG_FILTER", "api=debug")], log.path());
+        let caller = service.anyone().header("x-request-id", "mine");
+        caller.header("traceparent", &format!("00-{TRACE}-{PARENT}-00")).get("/me").await.expect(401);
+        service.anyone().get("/me").await.expect(401);
+        let lines = std::fs::read_to_string(log.path()).unwrap();
+        let requests: Vec<&str> = lines.lines().filter(|line| line.contains("route")).collect();
+        let [with, without] = requests[..] else { panic!("{lines}") };
+        assert!(with.contains(&format!(r#"request{{trace_id="{TRACE}"}}: request method=GET"#)) && with.contains("mine"), "{with}");
+        assert!(!without.contains("trace_id"), "{without}");
+    }
+
+    async fn a_sampler_keeps_traces_from_the_collector(db) {
+        let collector = Collector::start(200).await;
+        let endpoint = format!("{}/v1/traces", collector.url);
+        let settings = [
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", endpoint.as_str()),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-api-key=open%20sesame"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "service.name=voice,deployment.environment=lab"),
+            ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
+            ("OTEL_TRACES_SAMPLER_ARG", "0"),
+        ];
+        let world = World::with(db, &settings).await;
+        let app = world.node.app.clone();
+        world.anyone().get("/me").await.expect(401);
+        world.anyone().header("traceparent", &format!("00-{TRACE}-{PARENT}-01")).get("/me").await.expect(401);
+        world.stop().await;
+        let spans = collector.spans();
+        let [kept] = &spans[..] else { panic!("{spans:#?}") };
+        assert_eq!(kept["traceId"], TRACE);
+        let resource = &collector.exports()[0]["resourceSpans"][0]["resource"];
+        let attributes = ["service.name", "deployment.environment"].map(|name| attribute(resource, name).unwrap());
+        assert_eq!(attributes, ["voice", "lab"]);
+        assert!(attribute(resource, "service.version").is_some());
+        assert_eq!(counted(&app), [1.0, 0.0]);
     }
 }

@@ -5,6 +5,8 @@
 //! length of a queue, is a [`Reading`].
 
 mod counters;
+mod exemplars;
+mod open_metrics;
 mod requests;
 
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,15 +19,20 @@ use prometheus::{
 };
 
 pub use counters::Counters;
+pub use exemplars::Exemplar;
+pub use open_metrics::OPEN_METRICS;
+use prometheus::proto::MetricFamily;
 pub use requests::{Requests, Successes, method_name};
 use values::Time;
 
 use crate::clock::Clock;
+use exemplars::Exemplars;
 
 /// In seconds.
 const WAITS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0];
 const GROUPS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 const RUNS: [f64; 8] = [0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 300.0];
+const JOB_SECONDS: &str = "trunkline_job_seconds";
 
 pub struct Metrics {
     registry: Registry,
@@ -33,6 +40,7 @@ pub struct Metrics {
     pub database: Database,
     jobs: IntCounterVec,
     job_seconds: HistogramVec,
+    job_exemplars: Exemplars,
     pub ledger: Ledger,
     pub calls: Calls,
     pub decks: Decks,
@@ -96,12 +104,8 @@ impl Metrics {
                 "Jobs run, by kind and outcome.",
                 &["kind", "outcome"],
             )?,
-            job_seconds: factory.histogram_vec(
-                "trunkline_job_seconds",
-                "Run time of jobs, in seconds.",
-                &["kind"],
-                &RUNS,
-            )?,
+            job_seconds: factory.histogram_vec(JOB_SECONDS, "Run time of jobs, in seconds.", &["kind"], &RUNS)?,
+            job_exemplars: Exemplars::new(&RUNS),
             ledger: Ledger::new(&factory)?,
             calls: Calls::new(&factory)?,
             decks: Decks::new(&factory)?,
@@ -120,8 +124,26 @@ impl Metrics {
         self.job_seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
     }
 
+    /// Leads from the histogram of jobs to the trace of a run.
+    pub fn set_job_exemplar(&self, kind: &str, exemplar: Exemplar) {
+        self.job_exemplars.set(&[kind], exemplar);
+    }
+
     /// All metrics and these readings in the Prometheus text format.
     pub fn text(&self, readings: &[Reading]) -> prometheus::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        TextEncoder::new().encode(&self.gather(readings)?, &mut text)?;
+        Ok(text)
+    }
+
+    /// The same in the OpenMetrics text format, with exemplars.
+    pub fn open_metrics(&self, readings: &[Reading]) -> prometheus::Result<String> {
+        let exemplars = [(JOB_SECONDS, &self.job_exemplars), (requests::SECONDS, &self.requests.exemplars)];
+        let text = open_metrics::encode(&self.gather(readings)?, &exemplars);
+        text.map_err(|error| prometheus::Error::Msg(error.to_string()))
+    }
+
+    fn gather(&self, readings: &[Reading]) -> prometheus::Result<Vec<MetricFamily>> {
         let mut families = self.registry.gather();
         for reading in readings {
             let mut opts = Opts::new(reading.name, reading.help);
@@ -137,9 +159,7 @@ impl Metrics {
                 }
             }
         }
-        let mut text = Vec::new();
-        TextEncoder::new().encode(&families, &mut text)?;
-        Ok(text)
+        Ok(families)
     }
 }
 

@@ -7,12 +7,16 @@ use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge};
 
 use super::MetricFactory;
 use super::counters::Counters;
+use super::exemplars::{Exemplar, Exemplars};
+
+pub(super) const SECONDS: &str = "trunkline_request_seconds";
 
 const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 pub struct Requests {
     answered: IntCounterVec,
     latency: HistogramVec,
+    pub(super) exemplars: Exemplars,
     /// Requests refused by a rate limit, by limit.
     pub limited: Counters,
     /// Failed requests of callers who are not known, by the action they tried.
@@ -32,11 +36,12 @@ impl Requests {
                 &["method", "path", "status"],
             )?,
             latency: factory.histogram_vec(
-                "trunkline_request_seconds",
+                SECONDS,
                 "Time from the head of a request to its response, in seconds.",
                 &["method", "path"],
                 &BUCKETS,
             )?,
+            exemplars: Exemplars::new(&BUCKETS),
             limited: factory.counters(
                 "trunkline_rate_limited_total",
                 "Requests refused by a rate limit.",
@@ -62,6 +67,11 @@ impl Requests {
         let method = method_name(method);
         self.answered.with_label_values(&[method, path, status.as_str()]).inc();
         self.latency.with_label_values(&[method, path]).observe(took.as_secs_f64());
+    }
+
+    /// Leads from the histogram of requests to the trace of one.
+    pub fn set_exemplar(&self, method: &Method, path: &'static str, exemplar: Exemplar) {
+        self.exemplars.set(&[method_name(method), path], exemplar);
     }
 
     /// The counters of a route's successful requests, looked up once, since most requests are these.

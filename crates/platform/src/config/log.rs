@@ -17,7 +17,7 @@ impl SettingsReader {
     }
 
     pub(super) fn log_filter(&mut self) -> String {
-        let filter = self.checked("TRUNKLINE_LOG_FILTER", "levels such as info or trunkline=debug", is_filter);
+        let filter = self.checked("TRUNKLINE_LOG_FILTER", "levels such as warn or info,voice=debug", is_filter);
         filter.unwrap_or_else(|| "info".to_owned())
     }
 }

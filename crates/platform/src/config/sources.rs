@@ -66,10 +66,10 @@ pub(super) fn load(file: Option<&Path>) -> Result<Names, ConfigError> {
     Ok(names)
 }
 
-/// The `TRUNKLINE_…` variables. Other variables are ignored, also when they are not UTF-8.
+/// The `TRUNKLINE_…` variables, and settings with other names. Other variables are ignored, also when they are not UTF-8.
 fn environment() -> Result<Names, ConfigError> {
     let names = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let ours = names.filter(|(name, _)| name.starts_with("TRUNKLINE_"));
+    let ours = names.filter(|(name, _)| name.starts_with("TRUNKLINE_") || table::has(name));
     let read = |(name, value): (String, OsString)| match value.into_string() {
         Ok(value) => Ok((name, Given { value, source: Source::Environment })),
         Err(_) => Err(ConfigError(vec![format!("{name} must be UTF-8")])),

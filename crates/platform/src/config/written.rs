@@ -25,6 +25,7 @@ warning in the environment.
 Each secret can be in a file: `TRUNKLINE_JWT_SECRET_FILE=/run/secrets/jwt` in place of `TRUNKLINE_JWT_SECRET`. Those
 settings are marked with †. An empty file is an error. Settings of one prefix belong together: `TRUNKLINE_S3_…`,
 `TRUNKLINE_REVOLUT_…`, `TRUNKLINE_DID_SUPPLIER_…` and `TRUNKLINE_OTLP_…` are refused without the setting that turns them on.
+Of OpenTelemetry's own variables, those listed here are understood and the others ignored.
 ";
 
 /// A settings file in which everything is commented out.
@@ -129,8 +130,9 @@ mod tests {
         let example = example_file();
         assert!(example.lines().all(|line| line.chars().count() <= 160));
         assert!(example.parse::<toml::Table>().unwrap().is_empty());
-        let lines = example.lines().filter_map(|line| line.strip_prefix("# TRUNKLINE_"));
-        let every: String = lines.map(|line| format!("TRUNKLINE_{line}\n")).collect();
+        let lines = example.lines().filter_map(|line| line.strip_prefix("# "));
+        let settings = lines.filter(|line| line.split_once(" = ").is_some_and(|(name, _)| table::has(name)));
+        let every: String = settings.map(|line| format!("{line}\n")).collect();
         let every: toml::Table = every.parse().unwrap();
         let names: BTreeMap<String, String> =
             every.into_iter().map(|(name, value)| (name, value.as_str().unwrap().to_owned())).collect();

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
+use tracing::{Instrument, Span};
 
 use super::class::{Class, SLOTS};
 use super::context::{JobContext, JobError};
@@ -33,6 +34,7 @@ pub struct JobKind<A> {
 pub struct Registry<A> {
     kinds: Vec<JobKind<A>>,
     observe: fn(&A, &Run<'_>),
+    log_span: fn(&Claimed) -> Span,
     prepare: Prepare<A>,
 }
 
@@ -83,12 +85,22 @@ impl Outcome {
 
 impl<A> Registry<A> {
     pub fn new(kinds: impl IntoIterator<Item = JobKind<A>>) -> Registry<A> {
-        Registry { kinds: kinds.into_iter().collect(), observe: |_, _| {}, prepare: |_| Box::pin(async { Ok(0) }) }
+        Registry {
+            kinds: kinds.into_iter().collect(),
+            observe: |_, _| {},
+            log_span: |_| Span::none(),
+            prepare: |_| Box::pin(async { Ok(0) }),
+        }
     }
 
     /// Calls `observe` after every run of a job.
     pub fn with_observer(self, observe: fn(&A, &Run<'_>)) -> Registry<A> {
         Registry { observe, ..self }
+    }
+
+    /// The span in which a run of a job is logged.
+    pub fn with_log_span(self, log_span: fn(&Claimed) -> Span) -> Registry<A> {
+        Registry { log_span, ..self }
     }
 
     /// Calls `prepare` before every look for due jobs.
@@ -240,10 +252,12 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         for job in jobs {
             let slot = free.iter_mut().find(|(class, _)| *class == job.class).and_then(|(_, slots)| slots.pop());
             let runner = self.clone();
-            running.spawn(async move {
+            let span = (inner.registry.log_span)(&job);
+            let execute = async move {
                 runner.execute(job).await;
                 drop(slot);
-            });
+            };
+            running.spawn(execute.instrument(span));
         }
         Ok(ticked + started)
     }

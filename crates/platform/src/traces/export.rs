@@ -4,10 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Span, Traces, otlp};
+use super::{Sampler, Span, Traces, otlp};
 use crate::http_error;
 
 /// Maximum number of spans in a request.
@@ -19,19 +20,21 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of the last export when the service stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The collector, and the name of the service in it.
+/// The collector, and what it gets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// The base URL: everything before `/v1/traces`.
-    pub endpoint: String,
+    /// Where batches are posted.
+    pub url: String,
     /// Headers for authentication; secret.
     pub headers: HeaderMap,
-    pub service: String,
+    /// Attributes of this node, the name of the service among them.
+    pub resource: Vec<(String, String)>,
+    pub sampler: Sampler,
 }
 
 impl fmt::Debug for TraceSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceSettings").field("service", &self.service).finish_non_exhaustive()
+        f.debug_struct("TraceSettings").field("resource", &self.resource).finish_non_exhaustive()
     }
 }
 
@@ -39,19 +42,18 @@ pub(super) struct Collector {
     http: reqwest::Client,
     url: String,
     headers: HeaderMap,
-    service: String,
+    resource: Vec<Value>,
 }
 
 impl Collector {
     pub(super) fn new(settings: &TraceSettings, http: reqwest::Client) -> Collector {
         let mut headers = settings.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let url = format!("{}/v1/traces", settings.endpoint.trim_end_matches('/'));
-        Collector { http, url, headers, service: settings.service.clone() }
+        Collector { http, url: settings.url.clone(), headers, resource: otlp::resource(&settings.resource) }
     }
 
     async fn send(&self, spans: &[Span]) -> Result<(), String> {
-        let body = otlp::body(&self.service, spans).to_string();
+        let body = otlp::body(&self.resource, spans).to_string();
         let request = self.http.post(&self.url).headers(self.headers.clone()).timeout(TIMEOUT).body(body);
         let response = request.send().await.and_then(reqwest::Response::error_for_status);
         response.map(drop).map_err(http_error::reason)

@@ -8,10 +8,17 @@ use super::{Attribute, Span};
 const NANOS_IN_MILLI: u128 = 1_000_000;
 const STATUS_ERROR: u8 = 2;
 
+/// The attributes of this node.
+pub(super) fn resource(attributes: &[(String, String)]) -> Vec<Value> {
+    let version = ("service.version", env!("CARGO_PKG_VERSION"));
+    let given = attributes.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let is_given = attributes.iter().any(|(key, _)| key == version.0);
+    let all = given.chain((!is_given).then_some(version));
+    all.map(|(key, value)| json!({ "key": key, "value": { "stringValue": value } })).collect()
+}
+
 /// The body of an export request.
-pub(super) fn body(service: &str, spans: &[Span]) -> Value {
-    let resource = [("service.name", service), ("service.version", env!("CARGO_PKG_VERSION"))];
-    let resource = resource.map(|(key, value)| json!({ "key": key, "value": { "stringValue": value } }));
+pub(super) fn body(resource: &[Value], spans: &[Span]) -> Value {
     json!({
         "resourceSpans": [{
             "resource": { "attributes": resource },

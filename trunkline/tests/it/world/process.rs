@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -49,12 +50,18 @@ pub fn run(db: &TestDb, folder: &Path, settings: &[(&str, &str)], arguments: &[&
 impl Process {
     /// Starts the service and waits until it says that it is up.
     pub fn serve(db: &TestDb, folder: &Path, settings: &[(&str, &str)]) -> Process {
-        Process::started(program(db, folder, settings, &["serve"]), folder)
+        Process::started(program(db, folder, settings, &["serve"]), folder, Stdio::null())
+    }
+
+    /// The same with its log in this file.
+    pub fn serve_with_log(db: &TestDb, folder: &Path, settings: &[(&str, &str)], log: &Path) -> Process {
+        let log = File::create(log).unwrap();
+        Process::started(program(db, folder, settings, &["serve"]), folder, log.into())
     }
 
     /// The same on the database at this URL.
     pub fn serve_at(url: &str, folder: &Path, settings: &[(&str, &str)]) -> Process {
-        Process::started(program_at(url, folder, settings, &["serve"]), folder)
+        Process::started(program_at(url, folder, settings, &["serve"]), folder, Stdio::null())
     }
 
     /// The same with a file store on a disk of its own, of this many MiB. It is mounted in a namespace of the process,
@@ -69,11 +76,11 @@ impl Process {
         command.arg(service.get_program()).args(service.get_args());
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").stdin(Stdio::null());
         command.envs(service.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        Process::started(command, folder)
+        Process::started(command, folder, Stdio::null())
     }
 
-    fn started(mut command: Command, folder: &Path) -> Process {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    fn started(mut command: Command, folder: &Path, log: Stdio) -> Process {
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let (mut public, mut ops) = (None, None);
         let mut words = BufReader::new(child.stdout.take().unwrap());
         for line in words.by_ref().lines().map_while(Result::ok) {
@@ -151,10 +158,15 @@ impl Process {
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     }
 
+    /// Waits until it has ended.
+    pub fn wait(&mut self) {
+        self.child.wait().unwrap();
+    }
+
     /// Kills it with SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.wait();
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tracing::Instrument;
 
 use api::answer::Rendered;
-use api::document::names_media_type;
+use api::document::weight_of;
 use api::headers;
 use api::incoming_body::IncomingBody;
 use api::input::{parse_json, read_body};
@@ -230,10 +230,11 @@ impl Operations {
         Ok(())
     }
 
-    /// In the format that the scraper asks for. Prometheus asks for OpenMetrics, which has exemplars.
+    /// In the format that the scraper prefers. Prometheus prefers OpenMetrics, which has exemplars.
     async fn metrics(&self, headers: HeaderMap) -> Result<Response, Problem> {
         let (metrics, readings) = (&self.app.metrics, readings::readings(&self.app).await);
-        let (text, media_type) = if names_media_type(&headers, OPEN_METRICS) {
+        let plain = weight_of(&headers, "text/plain").unwrap_or_default();
+        let (text, media_type) = if weight_of(&headers, OPEN_METRICS).is_some_and(|weight| weight >= plain) {
             let text = metrics.open_metrics(&readings).map_err(Problem::internal)?;
             (text.into(), format!("{OPEN_METRICS}; version=1.0.0; charset=utf-8"))
         } else {

@@ -191,18 +191,19 @@ pub(super) fn media_type(path: &str) -> &'static str {
 
 /// Whether the caller asks for a page, as a browser does that opens an address. `*/*`, which programs send, does not.
 pub fn accepts_html(request: &HeaderMap) -> bool {
-    names_media_type(request, "text/html")
+    weight_of(request, "text/html").is_some()
 }
 
-/// Whether `Accept` names this media type, without a wildcard.
-pub fn names_media_type(request: &HeaderMap, wanted: &str) -> bool {
+/// The weight of a media type that `Accept` names itself, not by a wildcard; `None` if it is not accepted.
+pub fn weight_of(request: &HeaderMap, wanted: &str) -> Option<f32> {
     let values = request.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|range| {
+    let weights = values.flat_map(|value| value.split(',')).filter_map(|range| {
         let mut parts = range.split(';').map(str::trim);
-        let is_wanted = parts.next().is_some_and(|media_type| media_type.eq_ignore_ascii_case(wanted));
+        parts.next().filter(|media_type| media_type.eq_ignore_ascii_case(wanted))?;
         let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-        is_wanted && weight.is_none_or(|weight| weight.parse::<f32>().is_ok_and(|weight| weight > 0.0))
-    })
+        weight.map_or(Some(1.0), |weight| weight.parse().ok()).filter(|weight| *weight > 0.0)
+    });
+    weights.reduce(f32::max)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
+use tracing::{Instrument, Span};
 use values::Time;
 
 use super::Body;
@@ -30,6 +31,8 @@ pub(super) trait Transaction: Send {
 }
 
 struct Typed<I, T, E> {
+    /// What the caller's log lines have in common, so have those of the body, which runs elsewhere.
+    span: Span,
     now: Time,
     input: I,
     body: Body<I, T, E>,
@@ -45,7 +48,7 @@ where
     E: From<DbError> + Send + 'static,
 {
     let (answer, answered) = oneshot::channel();
-    (Box::new(Typed { now, input, body, outcome: None, answer }), Outcome(answered))
+    (Box::new(Typed { span: Span::current(), now, input, body, outcome: None, answer }), Outcome(answered))
 }
 
 impl<I, T, E> Transaction for Typed<I, T, E>
@@ -55,11 +58,13 @@ where
     E: From<DbError> + Send,
 {
     fn run<'c>(&'c mut self, conn: &'c mut Conn) -> BoxFuture<'c, bool> {
-        Box::pin(async move {
+        let span = self.span.clone();
+        let run = async move {
             conn.set_now(self.now);
             let outcome = (self.body)(conn, &self.input).await;
             self.outcome.insert(conn.fail_if_aborted(outcome)).is_ok()
-        })
+        };
+        Box::pin(run.instrument(span))
     }
 
     fn fail(&mut self, why: DbError) {

@@ -151,8 +151,8 @@ pub struct Settings {
     pub secrets: ConfiguredSecrets,
     /// The service elsewhere that commands may use.
     pub remote: RemoteSettings,
-    /// Unknown `TRUNKLINE_…` names in the environment.
-    pub unknown: Vec<String>,
+    /// About unknown `TRUNKLINE_…` names in the environment, and values that are ignored.
+    pub warnings: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,14 +266,14 @@ impl Settings {
             ),
             secrets: read.secrets(lab.is_lab),
             remote: read.remote(),
-            unknown: Vec::new(),
+            warnings: Vec::new(),
         };
-        let (unused, mut errors) = read.finish();
+        let (unused, mut errors, mut warnings) = read.finish();
         errors.extend(lab::refused_outside(&settings));
         let (misspelt, unknown): (Names, Names) = unused.into_iter().partition(|(_, given)| given.source.is_file());
         errors.extend(misspelt.iter().map(|(name, given)| format!("{}{name} is not a setting", given.source.prefix())));
-        let unknown = unknown.into_keys().collect();
-        if errors.is_empty() { Ok(Settings { unknown, ..settings }) } else { Err(ConfigError(errors)) }
+        warnings.extend(unknown.into_keys().map(|name| format!("{name} in the environment is not a setting")));
+        if errors.is_empty() { Ok(Settings { warnings, ..settings }) } else { Err(ConfigError(errors)) }
     }
 
     pub fn public_url(&self) -> String {
@@ -372,13 +372,13 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_wins_and_its_unknown_names_are_listed() {
+    fn the_environment_wins_and_its_unknown_names_are_warned_of() {
         let names = |value: &str| BTreeMap::from([("TRUNKLINE_DATA_DIR".to_owned(), value.to_owned())]);
         let mut environment = names("from-environment");
         environment.insert("TRUNKLINE_SOMETHING".into(), "else".into());
         let settings = Settings::from_names(names("from-file"), environment).unwrap();
         assert_eq!(settings.data_dir, PathBuf::from("from-environment"));
-        assert_eq!(settings.unknown, ["TRUNKLINE_SOMETHING"]);
+        assert_eq!(settings.warnings, ["TRUNKLINE_SOMETHING in the environment is not a setting"]);
     }
 
     #[test]

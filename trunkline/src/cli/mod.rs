@@ -80,11 +80,11 @@ pub fn print_text(text: &str) {
     print_line(text.trim_end());
 }
 
-/// Prints that the settings are valid, and the names in the environment that are unknown.
+/// Prints that the settings are valid, and what is wrong with those that are ignored.
 pub fn print_checked(settings: &Settings) {
     print_line("The settings are valid.");
-    for name in &settings.unknown {
-        eprintln!("trunkline: {name} in the environment is not a setting");
+    for warning in &settings.warnings {
+        eprintln!("trunkline: {warning}");
     }
 }
 
@@ -97,8 +97,8 @@ fn start_log(settings: &Settings) -> Result<(), StartError> {
         LogFormat::Json => log.json().flatten_event(true).with_span_list(false).init(),
         LogFormat::Human => log.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
     }
-    for name in &settings.unknown {
-        tracing::warn!(name, "unknown setting in the environment");
+    for warning in &settings.warnings {
+        tracing::warn!(warning, "a setting is ignored");
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use platform::jobs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use voice::upstreams::decks;
+use voice::fx;
 
 use crate::world::World;
 use crate::world::engines::{both, sqlite};
@@ -232,7 +232,8 @@ sqlite! {
         let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
         let caller = world.anyone().header("traceparent", &format!("00-{trace}-00f067aa0ba902b7-01"));
         caller.get("/me").await.expect(401);
-        let job = decks::PULL_DUE;
+        // Not one that is scheduled every minute.
+        let job = fx::FETCH;
         let db = &world.node.app.db;
         let job_id = db.tx(job, |conn, job| Box::pin(jobs::enqueue(conn, *job, json!({})))).await.unwrap();
         world.settle().await;

@@ -266,8 +266,8 @@ both! {
         assert_eq!(kind, "application/openmetrics-text; version=1.0.0; charset=utf-8");
         assert!(text.contains("# TYPE trunkline_requests counter\n") && text.ends_with("\n# EOF\n"), "{text}");
         assert!(text.contains("trunkline_requests_total{method=\"GET\",path=\"/me\",status=\"401\"} 1\n"), "{text}");
-        assert!(!text.contains("} # {"), "exemplars need traces");
-        for accept in ["*/*", "text/plain", "application/openmetrics-text;q=0"] {
+        assert!(!text.contains(" # {"), "exemplars need traces");
+        for accept in ["*/*", "text/plain", "application/openmetrics-text;q=0", "text/plain,application/openmetrics-text;q=0.5"] {
             assert!(scrape(accept).await.0.starts_with("text/plain"), "{accept}");
         }
         world.end().await;

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::{JoinError, JoinSet};
+use tracing::Instrument;
 
 use super::rules;
 use super::secret;
@@ -118,7 +119,7 @@ impl Round {
                 break;
             }
             let round = Arc::clone(round);
-            running.spawn(async move { round.attempt(delivery).await });
+            running.spawn(async move { round.attempt(delivery).await }.in_current_span());
         }
         while !running.is_empty() {
             ended(running.join_next().await)?;

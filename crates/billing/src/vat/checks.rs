@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tracing::Instrument;
 
 use super::rules;
 use super::store::{self, NewCheck};
@@ -90,7 +91,8 @@ impl Round {
             for (account,) in due {
                 if self.running.len() < MAX_CONCURRENT && self.accounts.insert(account) {
                     let app = app.clone();
-                    self.running.spawn(async move { (account, check_account(&app, account, app.clock.now()).await) });
+                    let check = async move { (account, check_account(&app, account, app.clock.now()).await) };
+                    self.running.spawn(check.in_current_span());
                 }
             }
         }

@@ -21,7 +21,7 @@ pub(super) fn encode(families: &[MetricFamily], exemplars: &[(&str, &Exemplars)]
             MetricType::HISTOGRAM => (family.name(), "histogram", ""),
             _ => (family.name(), "gauge", ""),
         };
-        writeln!(text, "# HELP {name} {}\n# TYPE {name} {kind}", escaped(family.help()))?;
+        writeln!(text, "# TYPE {name} {kind}\n# HELP {name} {}", escaped(family.help()))?;
         let of_family = exemplars.iter().find(|(histogram, _)| *histogram == name);
         for metric in family.get_metric() {
             let labels = metric.get_label();
@@ -98,10 +98,10 @@ mod tests {
         let reading = |class, value| Reading { name: "jobs", help: "Jobs.", label: Some(("class", class)), value };
         let text = metrics.open_metrics(&[reading("a", 1.0), reading("b", 2.5)]).unwrap();
         for lines in [
-            "# HELP trunkline_deck_rows Rows read by rate deck imports.\n# TYPE trunkline_deck_rows counter\n\
+            "# TYPE trunkline_deck_rows counter\n# HELP trunkline_deck_rows Rows read by rate deck imports.\n\
              trunkline_deck_rows_total 3\n",
-            "# TYPE jobs gauge\njobs{class=\"a\"} 1\njobs{class=\"b\"} 2.5\n",
-            "# TYPE trunkline_job_seconds histogram\n\
+            "# TYPE jobs gauge\n# HELP jobs Jobs.\njobs{class=\"a\"} 1\njobs{class=\"b\"} 2.5\n",
+            "# TYPE trunkline_job_seconds histogram\n# HELP trunkline_job_seconds Run time of jobs, in seconds.\n\
              trunkline_job_seconds_bucket{kind=\"mail \\\"x\\\"\\\\\\n\",le=\"0.01\"} 0\n",
             "le=\"0.5\"} 1 # {trace_id=\"0af7\"} 0.25 1700000000.25\n",
             "le=\"1.0\"} 1\n",

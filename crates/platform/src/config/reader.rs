@@ -12,12 +12,14 @@ pub(super) struct SettingsReader {
     /// Of all names, also of those that were read.
     sources: BTreeMap<String, Source>,
     errors: Vec<String>,
+    /// About values that are ignored.
+    warnings: Vec<String>,
 }
 
 impl SettingsReader {
     pub(super) fn new(names: Names, errors: Vec<String>) -> SettingsReader {
         let sources = names.iter().map(|(name, given)| (name.clone(), given.source.clone())).collect();
-        SettingsReader { names, sources, errors }
+        SettingsReader { names, sources, errors, warnings: Vec::new() }
     }
 
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
@@ -27,8 +29,16 @@ impl SettingsReader {
 
     pub(super) fn wrong(&mut self, name: &str, expected: &str) {
         // Without the value: it may be a secret.
-        let prefix = self.sources.get(name).map(Source::prefix).unwrap_or_default();
-        self.errors.push(format!("{prefix}{name} must be {expected}"));
+        self.errors.push(format!("{}{name} must be {expected}", self.prefix(name)));
+    }
+
+    /// Says that a value is ignored: one that was not meant for this program alone must not keep it from starting.
+    pub(super) fn ignore(&mut self, name: &str, why: &str) {
+        self.warnings.push(format!("{}{name} is ignored: {why}", self.prefix(name)));
+    }
+
+    fn prefix(&self, name: &str) -> String {
+        self.sources.get(name).map(Source::prefix).unwrap_or_default()
     }
 
     /// An address and port to listen on. `localhost` is 127.0.0.1.
@@ -87,8 +97,8 @@ impl SettingsReader {
         })
     }
 
-    /// The unknown names, and the errors.
-    pub(super) fn finish(self) -> (Names, Vec<String>) {
-        (self.names, self.errors)
+    /// The unknown names, the errors and the warnings.
+    pub(super) fn finish(self) -> (Names, Vec<String>, Vec<String>) {
+        (self.names, self.errors, self.warnings)
     }
 }

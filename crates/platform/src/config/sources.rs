@@ -194,7 +194,7 @@ mod tests {
         let names = Names::from([("TRUNKLINE_JWT_SECRET_FILE".to_owned(), given(path))]);
         let settings = Settings::from_given(names.clone()).unwrap();
         assert_eq!(settings.secrets.jwt.as_deref(), Some(SECRET));
-        assert!(settings.unknown.is_empty());
+        assert!(settings.warnings.is_empty());
 
         let mut both = names;
         both.insert("TRUNKLINE_JWT_SECRET".to_owned(), given(SECRET));

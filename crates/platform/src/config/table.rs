@@ -224,7 +224,7 @@ pub const GROUPS: &[Group] = &[
         settings: &[
             setting("TRUNKLINE_LOG", value("human"), "`human` or `json`"),
             setting("TRUNKLINE_LOG_FILTER", value("info"), "Which events are logged, such as `warn` or `info,voice=debug`"),
-            setting("TRUNKLINE_OTLP_ENDPOINT", NONE, "Where spans are sent, such as `http://127.0.0.1:4318`; see [Traces](operations.md#traces)"),
+            secret("TRUNKLINE_OTLP_ENDPOINT", NONE, "Where spans are sent, such as `http://127.0.0.1:4318`; see [Traces](operations.md#traces)"),
             secret("TRUNKLINE_OTLP_HEADERS", NONE, "Headers sent with them, `name=value` comma-separated, values percent-encoded"),
             setting("TRUNKLINE_OTLP_SERVICE", value("trunkline"), "The `service.name` of the spans"),
         ],
@@ -232,15 +232,18 @@ pub const GROUPS: &[Group] = &[
     Group {
         title: "OpenTelemetry",
         settings: &[
-            setting("OTEL_EXPORTER_OTLP_ENDPOINT", NONE, "As `TRUNKLINE_OTLP_ENDPOINT`, which comes first"),
-            setting("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", NONE, "The same as a complete URL, to which `/v1/traces` is not added"),
-            secret("OTEL_EXPORTER_OTLP_HEADERS", NONE, "As `TRUNKLINE_OTLP_HEADERS`, which come first; not sent to `TRUNKLINE_OTLP_ENDPOINT`"),
-            setting("OTEL_EXPORTER_OTLP_PROTOCOL", value("http/json"), "Must not be `grpc` with those endpoints; `http/protobuf` endpoints accept JSON too"),
-            setting("OTEL_SERVICE_NAME", NONE, "As `TRUNKLINE_OTLP_SERVICE`, which comes first"),
+            secret("OTEL_EXPORTER_OTLP_ENDPOINT", NONE, "As `TRUNKLINE_OTLP_ENDPOINT`, which takes precedence"),
+            secret("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", NONE, "The same as a complete URL, to which `/v1/traces` is not added; it takes precedence over `OTEL_EXPORTER_OTLP_ENDPOINT`"),
+            secret("OTEL_EXPORTER_OTLP_HEADERS", NONE, "As `TRUNKLINE_OTLP_HEADERS`, which take precedence; not sent to `TRUNKLINE_OTLP_ENDPOINT`"),
+            secret("OTEL_EXPORTER_OTLP_TRACES_HEADERS", NONE, "The same; they take precedence over `OTEL_EXPORTER_OTLP_HEADERS`"),
+            setting("OTEL_EXPORTER_OTLP_PROTOCOL", value("http/json"), "With `grpc`, those endpoints are not used; `http/protobuf` endpoints accept JSON too"),
+            setting("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", NONE, "The same; it takes precedence over `OTEL_EXPORTER_OTLP_PROTOCOL`"),
+            setting("OTEL_TRACES_EXPORTER", value("otlp"), "With `none`, those endpoints are not used"),
+            setting("OTEL_SDK_DISABLED", value("false"), "With `true`, those endpoints are not used"),
+            setting("OTEL_SERVICE_NAME", NONE, "As `TRUNKLINE_OTLP_SERVICE`, which takes precedence"),
             setting("OTEL_RESOURCE_ATTRIBUTES", NONE, "Attributes of this node, `name=value` comma-separated, values percent-encoded, such as `deployment.environment=production`"),
             setting("OTEL_TRACES_SAMPLER", value("parentbased_always_on"), "Which traces are sent: `always_on`, `always_off` or `traceidratio`; after `parentbased_`, a caller's `traceparent` decides about its trace"),
             setting("OTEL_TRACES_SAMPLER_ARG", value("1"), "The share of traces that `traceidratio` sends, 0 to 1"),
-            setting("OTEL_SDK_DISABLED", value("false"), "`true` sends no traces"),
         ],
     },
     Group {

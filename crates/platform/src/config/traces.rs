@@ -1,5 +1,7 @@
 //! The settings of the OpenTelemetry collector: our own names, and those that OpenTelemetry gives them.
 
+use std::collections::BTreeMap;
+
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 
@@ -13,7 +15,10 @@ const SERVICE: &str = "TRUNKLINE_OTLP_SERVICE";
 const OTEL_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const OTEL_TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 const OTEL_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+const OTEL_TRACES_HEADERS: &str = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
 const OTEL_PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
+const OTEL_TRACES_PROTOCOL: &str = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL";
+const OTEL_EXPORTER: &str = "OTEL_TRACES_EXPORTER";
 const OTEL_SERVICE: &str = "OTEL_SERVICE_NAME";
 const OTEL_RESOURCE: &str = "OTEL_RESOURCE_ATTRIBUTES";
 const OTEL_SAMPLER: &str = "OTEL_TRACES_SAMPLER";
@@ -25,74 +30,90 @@ const EXPECTED_URL: &str = "an http(s) URL";
 const EXPECTED_HEADERS: &str = "headers such as x-api-key=…";
 
 impl SettingsReader {
-    /// `Some` exactly when an endpoint is set and OpenTelemetry is not disabled.
+    /// `Some` exactly when there is an endpoint. A wrong value of our own names is an error, one of OpenTelemetry's is
+    /// ignored with a warning, as its specification demands: such variables are often set for all programs.
     pub(super) fn traces(&mut self) -> Option<TraceSettings> {
         let own_url = self.checked(ENDPOINT, EXPECTED_URL, is_url).map(|base| traces_url(&base));
         let own_headers = self.list(HEADERS, EXPECTED_HEADERS, header);
         let own_service = self.text(SERVICE);
-        let is_own = own_url.is_some();
-        let otel_url = self.otel_url(!is_own);
-        // They authenticate to OpenTelemetry's endpoint and are for nobody else.
-        let otel_headers = self.list(OTEL_HEADERS, EXPECTED_HEADERS, header);
-        let url = own_url.or(otel_url);
-        if url.is_none() && (own_service.is_some() || !own_headers.is_empty()) {
+        let (otel_url, otel_headers) = self.otel_endpoint();
+        if own_url.is_none() && otel_url.is_none() && (own_service.is_some() || !own_headers.is_empty()) {
             self.wrong(ENDPOINT, "given when another TRUNKLINE_OTLP_ setting is");
         }
-        let headers = if is_own || !own_headers.is_empty() { own_headers } else { otel_headers };
-        let mut resource = self.list(OTEL_RESOURCE, "attributes such as deployment.environment=…", attribute);
-        let service = own_service.or(self.text(OTEL_SERVICE));
-        if let Some(service) = service.or_else(|| named(&resource).is_none().then(|| "trunkline".to_owned())) {
-            resource.retain(|(name, _)| name != SERVICE_NAME);
-            resource.push((SERVICE_NAME.to_owned(), service));
+        // OpenTelemetry's headers authenticate to its endpoint and are for nobody else.
+        let headers = if own_url.is_some() || !own_headers.is_empty() { own_headers } else { otel_headers };
+        let resource = self.otel_pairs(OTEL_RESOURCE, attribute);
+        let mut resource: BTreeMap<String, String> = resource.into_iter().collect();
+        match own_service.or(self.text(OTEL_SERVICE)) {
+            Some(service) => drop(resource.insert(SERVICE_NAME.to_owned(), service)),
+            None => drop(resource.entry(SERVICE_NAME.to_owned()).or_insert_with(|| "trunkline".to_owned())),
         }
-        let sampler = self.sampler();
-        let is_disabled = self.switch(OTEL_DISABLED, false);
-        let settings = TraceSettings { url: url?, headers: HeaderMap::from_iter(headers), resource, sampler };
-        (!is_disabled).then_some(settings)
+        let (url, sampler) = (own_url.or(otel_url), self.sampler());
+        Some(TraceSettings { url: url?, headers: HeaderMap::from_iter(headers), resource, sampler })
     }
 
-    /// The endpoint by OpenTelemetry's names, which must not be one for gRPC if it is used.
-    fn otel_url(&mut self, is_used: bool) -> Option<String> {
-        let of_traces = self.checked(OTEL_TRACES_ENDPOINT, EXPECTED_URL, is_url);
-        let base = self.checked(OTEL_ENDPOINT, EXPECTED_URL, is_url);
-        let url = of_traces.or_else(|| base.map(|base| traces_url(&base)));
-        let protocol = self.text(OTEL_PROTOCOL);
-        if is_used && url.is_some() && protocol.is_some_and(|protocol| protocol == "grpc") {
-            self.wrong(OTEL_PROTOCOL, "http/json or http/protobuf, for an endpoint that accepts OTLP over HTTP");
+    /// The endpoint by OpenTelemetry's names and the headers for it, unless they say that nothing is sent.
+    fn otel_endpoint(&mut self) -> (Option<String>, Vec<(HeaderName, HeaderValue)>) {
+        let is_disabled = self.text(OTEL_DISABLED).is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        let is_off = is_disabled | self.text(OTEL_EXPORTER).is_some_and(|exporter| exporter == "none");
+        let of_all = self.text(OTEL_ENDPOINT).map(|url| (OTEL_ENDPOINT, traces_url(&url)));
+        let endpoint = self.text(OTEL_TRACES_ENDPOINT).map(|url| (OTEL_TRACES_ENDPOINT, url)).or(of_all);
+        let of_all = self.otel_pairs(OTEL_HEADERS, header);
+        let of_traces = self.otel_pairs(OTEL_TRACES_HEADERS, header);
+        let headers = if of_traces.is_empty() { of_all } else { of_traces };
+        let of_all = self.text(OTEL_PROTOCOL);
+        let protocol = self.text(OTEL_TRACES_PROTOCOL).or(of_all);
+        let Some((name, url)) = endpoint.filter(|_| !is_off) else { return (None, headers) };
+        if protocol.is_some_and(|protocol| protocol == "grpc") {
+            self.ignore(name, "it is for gRPC, and spans are sent over HTTP");
+            return (None, headers);
         }
-        url
+        if !is_url(&url) {
+            self.ignore(name, "it must be an http(s) URL");
+            return (None, headers);
+        }
+        (Some(url), headers)
+    }
+
+    /// A list of OpenTelemetry's `name=value`. A name that is repeated has its last value.
+    fn otel_pairs<T>(&mut self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Vec<T> {
+        let text = self.text(name).unwrap_or_default();
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        items.map(parse).collect::<Option<_>>().unwrap_or_else(|| {
+            self.ignore(name, "it must be name=value, separated by commas");
+            Vec::new()
+        })
     }
 
     fn sampler(&mut self) -> Sampler {
-        let name = self.text(OTEL_SAMPLER);
-        let ratio = self.parsed(OTEL_SAMPLER_ARG, "a number from 0 to 1", 1.0);
-        if !(0.0..=1.0).contains(&ratio) {
-            self.wrong(OTEL_SAMPLER_ARG, "a number from 0 to 1");
-        }
+        let (name, argument) = (self.text(OTEL_SAMPLER), self.text(OTEL_SAMPLER_ARG));
         let name = name.as_deref().unwrap_or("parentbased_always_on");
         let (follows_parent, of_roots) = match name.strip_prefix("parentbased_") {
             Some(of_roots) => (true, of_roots),
             None => (false, name),
         };
-        let ratio = match of_roots {
-            "always_on" => 1.0,
-            "always_off" => 0.0,
-            "traceidratio" => ratio,
-            _ => {
-                self.wrong(OTEL_SAMPLER, "always_on, always_off or traceidratio, or one of them after parentbased_");
-                ratio
+        match of_roots {
+            "always_on" => Sampler::new(1.0, follows_parent),
+            "always_off" => Sampler::new(0.0, follows_parent),
+            "traceidratio" => {
+                let ratio = argument.as_deref().unwrap_or("1").parse().ok();
+                let ratio = ratio.filter(|ratio| (0.0..=1.0).contains(ratio)).unwrap_or_else(|| {
+                    self.ignore(OTEL_SAMPLER_ARG, "it must be a number from 0 to 1");
+                    1.0
+                });
+                Sampler::new(ratio, follows_parent)
             }
-        };
-        Sampler::new(ratio, follows_parent)
+            _ => {
+                let names = "it must be always_on, always_off or traceidratio, or one of them after parentbased_";
+                self.ignore(OTEL_SAMPLER, names);
+                Sampler::new(1.0, true)
+            }
+        }
     }
 }
 
 fn traces_url(base: &str) -> String {
     format!("{}/v1/traces", base.trim_end_matches('/'))
-}
-
-fn named(resource: &[(String, String)]) -> Option<&str> {
-    resource.iter().find(|(name, _)| name == SERVICE_NAME).map(|(_, service)| service.as_str())
 }
 
 /// `name=value` with a percent-encoded value.
@@ -117,101 +138,121 @@ fn attribute(text: &str) -> Option<(String, String)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::config::{ConfigError, Settings};
 
-    fn traces(names: &[(&str, &str)]) -> Result<Option<TraceSettings>, ConfigError> {
+    fn settings(names: &[(&str, &str)]) -> Result<Settings, ConfigError> {
         let names = names.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Ok(Settings::from_names(names, BTreeMap::new())?.traces)
+        Settings::from_names(names, BTreeMap::new())
     }
 
-    fn service(settings: &TraceSettings) -> &str {
-        named(&settings.resource).unwrap()
+    fn traces(names: &[(&str, &str)]) -> Option<TraceSettings> {
+        settings(names).unwrap().traces
     }
 
     #[test]
     fn tracing_is_off_without_an_endpoint() {
-        assert_eq!(traces(&[]).unwrap(), None);
+        assert_eq!(traces(&[]), None);
         let set = traces(&[(ENDPOINT, "http://127.0.0.1:4318"), (HEADERS, "authorization=Bearer%20hunter2, b=c")]);
-        let set = set.unwrap().unwrap();
-        assert_eq!((set.headers["authorization"].to_str().unwrap(), service(&set)), ("Bearer hunter2", "trunkline"));
-        assert_eq!(set.url, "http://127.0.0.1:4318/v1/traces");
+        let set = set.unwrap();
+        assert_eq!(set.headers["authorization"].to_str().unwrap(), "Bearer hunter2");
+        assert_eq!((set.url.as_str(), &*set.resource[SERVICE_NAME]), ("http://127.0.0.1:4318/v1/traces", "trunkline"));
         assert!(!format!("{set:?}").contains("hunter2"));
         for part in [&[(HEADERS, "a=hunter2")][..], &[(SERVICE, "x")], &[(ENDPOINT, "nowhere"), (HEADERS, "hunter2")]] {
-            let error = traces(part).unwrap_err();
+            let error = settings(part).unwrap_err();
             assert!(!error.to_string().contains("hunter2"), "{error}");
         }
     }
 
     #[test]
     fn the_names_of_opentelemetry_are_understood() {
+        let endpoint = (OTEL_ENDPOINT, "http://collector:4318/");
         let set = traces(&[
-            (OTEL_ENDPOINT, "http://collector:4318/"),
+            endpoint,
             (OTEL_HEADERS, "x-api-key=open%20sesame"),
             (OTEL_SERVICE, "voice"),
-            (OTEL_RESOURCE, "service.name=other, deployment.environment=eu%20west"),
+            (OTEL_RESOURCE, "service.name=other, deployment.environment=eu%20west,"),
+            (OTEL_PROTOCOL, "http/protobuf"),
         ]);
-        let set = set.unwrap().unwrap();
-        assert_eq!((set.url.as_str(), service(&set)), ("http://collector:4318/v1/traces", "voice"));
+        let set = set.unwrap();
+        assert_eq!((set.url.as_str(), &*set.resource[SERVICE_NAME]), ("http://collector:4318/v1/traces", "voice"));
         assert_eq!(set.headers["x-api-key"].to_str().unwrap(), "open sesame");
-        assert_eq!(set.resource[0], ("deployment.environment".to_owned(), "eu west".to_owned()));
-
-        let of_resource = traces(&[(OTEL_ENDPOINT, "http://collector:4318"), (OTEL_RESOURCE, "service.name=voice")]);
-        assert_eq!(service(&of_resource.unwrap().unwrap()), "voice");
-        let of_traces =
-            traces(&[(OTEL_ENDPOINT, "http://collector:4318"), (OTEL_TRACES_ENDPOINT, "http://tempo/otlp")]);
-        assert_eq!(of_traces.unwrap().unwrap().url, "http://tempo/otlp");
+        assert_eq!(set.resource["deployment.environment"], "eu west");
+        assert_eq!(traces(&[endpoint, (OTEL_RESOURCE, "service.name=voice")]).unwrap().resource[SERVICE_NAME], "voice");
     }
 
     #[test]
-    fn our_own_names_come_before_those_of_opentelemetry() {
+    fn variables_of_traces_take_precedence_over_those_of_all_signals() {
+        let of_all = [(OTEL_ENDPOINT, "http://all:4317"), (OTEL_HEADERS, "key=all"), (OTEL_PROTOCOL, "grpc")];
+        let of_traces = [
+            (OTEL_TRACES_ENDPOINT, "http://tempo/otlp"),
+            (OTEL_TRACES_HEADERS, "key=tempo"),
+            (OTEL_TRACES_PROTOCOL, "http/json"),
+        ];
+        let set = traces(&[of_all, of_traces].concat()).unwrap();
+        assert_eq!((set.url.as_str(), set.headers["key"].to_str().unwrap()), ("http://tempo/otlp", "tempo"));
+    }
+
+    #[test]
+    fn our_own_names_take_precedence_over_those_of_opentelemetry() {
         let otel = [(OTEL_ENDPOINT, "http://other:4318"), (OTEL_HEADERS, "key=hunter2"), (OTEL_SERVICE, "other")];
-        let own = [(ENDPOINT, "http://own:4318"), (SERVICE, "own")];
-        let set = traces(&[otel.as_slice(), &own].concat()).unwrap().unwrap();
-        assert_eq!((set.url.as_str(), service(&set)), ("http://own:4318/v1/traces", "own"));
+        let own = [(ENDPOINT, "http://own:4318"), (SERVICE, "own"), (OTEL_DISABLED, "true")];
+        let set = traces(&[otel, own].concat()).unwrap();
+        assert_eq!((set.url.as_str(), &*set.resource[SERVICE_NAME]), ("http://own:4318/v1/traces", "own"));
         assert!(set.headers.is_empty(), "a header for one collector goes to another");
-        let set = traces(&[otel.as_slice(), &[(HEADERS, "key=own")]].concat()).unwrap().unwrap();
+        let set = traces(&[otel.as_slice(), &[(HEADERS, "key=own")]].concat()).unwrap();
         assert_eq!(set.headers["key"], "own");
     }
 
     #[test]
-    fn opentelemetry_without_an_endpoint_or_disabled_is_off() {
-        for names in [
-            &[(OTEL_SERVICE, "voice"), (OTEL_HEADERS, "a=b"), (OTEL_PROTOCOL, "grpc")][..],
-            &[(OTEL_ENDPOINT, "http://collector:4318"), (OTEL_DISABLED, "true")],
-        ] {
-            assert_eq!(traces(names).unwrap(), None, "{names:?}");
+    fn opentelemetry_can_be_turned_off() {
+        let endpoint = (OTEL_ENDPOINT, "http://collector:4318");
+        for off in [(OTEL_DISABLED, "True"), (OTEL_EXPORTER, "none")] {
+            assert_eq!(traces(&[endpoint, off]), None, "{off:?}");
+        }
+        assert_eq!(traces(&[(OTEL_SERVICE, "voice"), (OTEL_HEADERS, "a=b")]), None);
+        for on in [(OTEL_DISABLED, "1"), (OTEL_EXPORTER, "otlp")] {
+            assert!(traces(&[endpoint, on]).is_some(), "{on:?}");
         }
     }
 
     #[test]
-    fn an_endpoint_for_grpc_is_refused() {
-        let endpoint = (OTEL_ENDPOINT, "http://collector:4317");
-        let error = traces(&[endpoint, (OTEL_PROTOCOL, "grpc")]).unwrap_err();
-        assert!(error.0[0].starts_with("OTEL_EXPORTER_OTLP_PROTOCOL must be http/json or http/protobuf"), "{error}");
-        traces(&[endpoint, (OTEL_PROTOCOL, "http/protobuf")]).unwrap();
-        traces(&[endpoint, (OTEL_PROTOCOL, "grpc"), (ENDPOINT, "http://own:4318")]).unwrap();
+    fn wrong_values_of_opentelemetry_are_ignored_with_a_warning() {
+        let endpoint = (OTEL_ENDPOINT, "http://collector:4318");
+        for (name, value, is_sent) in [
+            (OTEL_ENDPOINT, "collector:4317", false),
+            (OTEL_PROTOCOL, "grpc", false),
+            (OTEL_HEADERS, "hunter2", true),
+            (OTEL_RESOURCE, "hunter2", true),
+            (OTEL_SAMPLER, "jaeger_remote", true),
+        ] {
+            let names = [endpoint, (name, value)].into_iter().collect::<BTreeMap<_, _>>();
+            let set = settings(&names.into_iter().collect::<Vec<_>>()).unwrap();
+            assert_eq!(set.warnings.len(), 1, "{name}: {:?}", set.warnings);
+            let warning = &set.warnings[0];
+            assert!(warning.contains(" is ignored: it ") && !warning.contains("hunter2"), "{warning}");
+            assert_eq!(set.traces.is_some(), is_sent, "{name}");
+        }
     }
 
     #[test]
     fn samplers_are_named_as_in_opentelemetry() {
         let sampler = |name: &str, argument: &str| {
             let names = [(ENDPOINT, "http://own:4318"), (OTEL_SAMPLER, name), (OTEL_SAMPLER_ARG, argument)];
-            traces(&names).map(|settings| settings.unwrap().sampler)
+            let set = settings(&names).unwrap();
+            (set.traces.unwrap().sampler, set.warnings.len())
         };
-        for (name, argument, ratio, follows_parent) in [
-            ("", "", 1.0, true),
-            ("always_on", "0.5", 1.0, false),
-            ("parentbased_always_off", "", 0.0, true),
-            ("traceidratio", "0.25", 0.25, false),
-            ("parentbased_traceidratio", "0.25", 0.25, true),
+        for (name, argument, ratio, follows_parent, warnings) in [
+            ("", "", 1.0, true, 0),
+            ("always_on", "nonsense", 1.0, false, 0),
+            ("parentbased_always_off", "", 0.0, true, 0),
+            ("traceidratio", "0.25", 0.25, false, 0),
+            ("parentbased_traceidratio", "0.25", 0.25, true, 0),
+            ("jaeger_remote", "", 1.0, true, 1),
+            ("traceidratio", "2", 1.0, false, 1),
+            ("traceidratio", "NaN", 1.0, false, 1),
         ] {
-            assert_eq!(sampler(name, argument).unwrap(), Sampler::new(ratio, follows_parent), "{name}");
-        }
-        for (name, argument) in [("jaeger_remote", ""), ("traceidratio", "2"), ("traceidratio", "NaN")] {
-            assert!(sampler(name, argument).is_err(), "{name} {argument}");
+            assert_eq!(sampler(name, argument), (Sampler::new(ratio, follows_parent), warnings), "{name} {argument}");
         }
     }
 }

@@ -25,7 +25,8 @@ warning in the environment.
 Each secret can be in a file: `TRUNKLINE_JWT_SECRET_FILE=/run/secrets/jwt` in place of `TRUNKLINE_JWT_SECRET`. Those
 settings are marked with †. An empty file is an error. Settings of one prefix belong together: `TRUNKLINE_S3_…`,
 `TRUNKLINE_REVOLUT_…`, `TRUNKLINE_DID_SUPPLIER_…` and `TRUNKLINE_OTLP_…` are refused without the setting that turns them on.
-Of OpenTelemetry's own variables, those listed here are understood and the others ignored.
+Of OpenTelemetry's own variables, those listed here are understood and the others ignored; a wrong value is ignored with a
+warning.
 ";
 
 /// A settings file in which everything is commented out.

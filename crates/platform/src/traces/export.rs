@@ -1,5 +1,6 @@
 //! The task that exports spans in batches.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ pub struct TraceSettings {
     /// Headers for authentication; secret.
     pub headers: HeaderMap,
     /// Attributes of this node, the name of the service among them.
-    pub resource: Vec<(String, String)>,
+    pub resource: BTreeMap<String, String>,
     pub sampler: Sampler,
 }
 

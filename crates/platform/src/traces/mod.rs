@@ -4,7 +4,7 @@
 //! as OTLP/HTTP with JSON. Nothing waits for the export: spans that the queue or the collector does not accept are
 //! dropped and counted. A span names the route, never the path of a request, and contains nothing of its body.
 //!
-//! The trace id is in every log line that is written meanwhile, and is the exemplar of the histograms of requests and
+//! The trace id is in the log lines that are written meanwhile, and is the exemplar of the histograms of requests and
 //! jobs: from a graph to a trace, and from there to the log. A caller's trace id is in the log also without a collector.
 //!
 //! - `parent`: the caller's `traceparent` · `sampler`: which traces are sent · `otlp`: the JSON encoding · `export`: the
@@ -33,7 +33,7 @@ pub use export::TraceSettings;
 pub use sampler::Sampler;
 
 /// The target of the spans of the log. The log's filter must let it through, whatever else it says.
-pub const LOG_TARGET: &str = "trace";
+pub const LOG_TARGET: &str = "trunkline_trace";
 
 /// Maximum number of spans that wait for export.
 const QUEUE_SIZE: usize = 4096;
@@ -51,10 +51,9 @@ struct Exporter {
 
 /// The span of a request in progress.
 pub struct OpenSpan {
-    ids: SpanIds,
-    at: Time,
-    /// Whether it goes to the collector.
-    is_sampled: bool,
+    trace_id: [u8; 16],
+    /// What goes to the collector: the ids, and when it began.
+    sampled: Option<(SpanIds, Time)>,
 }
 
 /// The ids of a span.
@@ -116,17 +115,18 @@ impl Traces {
         if self.0.is_none() && parent.is_none() {
             return None;
         }
-        let parent_is_sampled = parent.as_ref().map(|parent| parent.is_sampled);
-        let ids = SpanIds::new(parent);
-        let is_sampled = self.samples(&ids.trace_id, parent_is_sampled);
-        Some(OpenSpan { ids, at: now(), is_sampled })
+        let trace_id = parent.as_ref().map_or_else(|| Entropy.bytes(), |parent| parent.trace_id);
+        let is_sampled = self.samples(&trace_id, parent.as_ref().map(|parent| parent.is_sampled));
+        let parent_id = parent.map(|parent| parent.span_id);
+        let sampled = is_sampled.then(|| (SpanIds::new(trace_id, parent_id), now()));
+        Some(OpenSpan { trace_id, sampled })
     }
 
     /// Ends the span of a request.
     pub fn end_request(&self, open: OpenSpan, end: RequestEnd<'_>) {
-        let Some(exporter) = self.0.as_ref().filter(|_| open.is_sampled) else { return };
+        let (Some(exporter), Some((ids, began))) = (&self.0, open.sampled) else { return };
         let RequestEnd { method, base, path, status, request_id, took } = end;
-        exporter.metrics.requests.set_exemplar(method, path.unwrap_or_default(), open.ids.exemplar(open.at, took));
+        exporter.metrics.requests.set_exemplar(method, path.unwrap_or_default(), ids.exemplar(began, took));
         let method = method_name(method);
         let mut attributes = vec![
             ("http.request.method", Attribute::Text(method.to_owned())),
@@ -140,15 +140,7 @@ impl Traces {
         };
         attributes.extend(route.map(|route| ("http.route", Attribute::Text(route))));
         let is_error = status.is_server_error();
-        exporter.enqueue(Span {
-            ids: open.ids,
-            name,
-            kind: SpanKind::Server,
-            began: open.at,
-            took,
-            attributes,
-            is_error,
-        });
+        exporter.enqueue(Span { ids, name, kind: SpanKind::Server, began, took, attributes, is_error });
     }
 
     /// Adds the span of a job's run. All runs of a job are one trace, whose id is the job's.
@@ -158,7 +150,7 @@ impl Traces {
         if !exporter.sampler.samples(&trace_id, None) {
             return;
         }
-        let ids = SpanIds { trace_id, span_id: Entropy.bytes(), parent_id: None };
+        let ids = SpanIds::new(trace_id, None);
         exporter.metrics.set_job_exemplar(run.kind, ids.exemplar(run.began, run.took));
         let attributes = vec![
             ("trunkline.job.kind", Attribute::Text(run.kind.to_owned())),
@@ -190,21 +182,18 @@ pub fn job_log_span(job: &Claimed) -> tracing::Span {
 impl OpenSpan {
     /// The span of the log while the request is handled: every line has the id of the trace.
     pub fn log_span(&self) -> tracing::Span {
-        tracing::error_span!(target: LOG_TARGET, "request", trace_id = HEXLOWER.encode(&self.ids.trace_id))
+        tracing::error_span!(target: LOG_TARGET, "request", trace_id = %HEXLOWER.encode(&self.trace_id))
     }
 }
 
 impl SpanIds {
-    fn new(parent: Option<Parent>) -> SpanIds {
-        SpanIds {
-            trace_id: parent.as_ref().map_or_else(|| Entropy.bytes(), |parent| parent.trace_id),
-            span_id: Entropy.bytes(),
-            parent_id: parent.map(|parent| parent.span_id),
-        }
+    fn new(trace_id: [u8; 16], parent_id: Option<[u8; 8]>) -> SpanIds {
+        SpanIds { trace_id, span_id: Entropy.bytes(), parent_id }
     }
 
-    fn exemplar(&self, at: Time, took: Duration) -> Exemplar {
-        Exemplar { trace_id: HEXLOWER.encode(&self.trace_id), value: took.as_secs_f64(), at }
+    /// At the end of the span: Prometheus takes no exemplar that is older than the last one of its bucket.
+    fn exemplar(&self, began: Time, took: Duration) -> Exemplar {
+        Exemplar { trace_id: HEXLOWER.encode(&self.trace_id), value: took.as_secs_f64(), at: began.plus(took) }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Encodes spans as OTLP JSON: ids in hexadecimal, 64-bit numbers as strings, enums as numbers.
 
+use std::collections::BTreeMap;
+
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
@@ -9,12 +11,10 @@ const NANOS_IN_MILLI: u128 = 1_000_000;
 const STATUS_ERROR: u8 = 2;
 
 /// The attributes of this node.
-pub(super) fn resource(attributes: &[(String, String)]) -> Vec<Value> {
-    let version = ("service.version", env!("CARGO_PKG_VERSION"));
-    let given = attributes.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    let is_given = attributes.iter().any(|(key, _)| key == version.0);
-    let all = given.chain((!is_given).then_some(version));
-    all.map(|(key, value)| json!({ "key": key, "value": { "stringValue": value } })).collect()
+pub(super) fn resource(attributes: &BTreeMap<String, String>) -> Vec<Value> {
+    let mut all = BTreeMap::from([("service.version", env!("CARGO_PKG_VERSION"))]);
+    all.extend(attributes.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+    all.iter().map(|(key, value)| json!({ "key": key, "value": { "stringValue": value } })).collect()
 }
 
 /// The body of an export request.

@@ -1,6 +1,6 @@
 //! Which traces are sent to the collector.
 
-/// A share of the traces, chosen by their ids, so that every service with the same share sends the same ones.
+/// A share of the traces, chosen by their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampler {
     /// The traces are sent whose id has at least this value in its last 56 bits, which are random by the W3C's rules.

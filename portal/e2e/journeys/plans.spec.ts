@@ -44,6 +44,11 @@ test('a plan is created, gets rules one by one and by the line, and shows what a
   await expect(rules.getByRole('row')).toHaveCount(4);
   await expect(page.getByText('Rules: 3 new, 0 changed, 0 removed.')).toBeVisible();
   await expectAccessible(page);
+  // A look at another screen does not lose them.
+  await page.getByRole('link', { name: 'Impact' }).click();
+  await expect(page).toHaveURL(/impact$/);
+  await page.goBack();
+  await expect(page.getByText('Rules: 3 new, 0 changed, 0 removed.')).toBeVisible();
 
   await page.getByRole('button', { name: 'Save as new version' }).click();
   await page.getByRole('dialog', { name: 'New version' }).getByRole('button', { name: 'Save as new version' }).click();

@@ -160,6 +160,14 @@ test('the margin report adds up, and its file has the same filters @postgres', a
   expect(lines.length).toBe(report.data.length + 1);
 });
 
+test('the margin report goes from customers back to days', async ({ page }) => {
+  await signInAs(page, people.admin, '/team/margin?by=customer');
+  await expect(page.getByRole('list', { name: 'Highest margin' })).toBeVisible();
+  await page.getByLabel('By', { exact: true }).selectOption('Day');
+  await expect(page.getByRole('figure')).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Margin, one row for each day' }).getByRole('row').nth(1)).toContainText('Total');
+});
+
 test('the margin report is shown although its rows come before its totals', async ({ page }) => {
   const rows = page.waitForResponse(/reports\/margin\?.*limit=200/);
   await page.route(/reports\/margin\?.*limit=1(&|$)/, async (route) => {

@@ -167,6 +167,10 @@ test('numbers are imported, withdrawn and offered again', async ({ page, request
   await number.getByRole('button', { name: 'Save changes' }).click();
   await expect(number).toBeHidden();
   await expect(page.getByRole('region', { name: 'Number inventory' }).getByRole('row').nth(1)).toContainText('Withdrawn');
+  // Opened again, it begins with what was saved.
+  await page.getByRole('button', { name: 'Open' }).first().click();
+  await expect(number.getByLabel('Withdrawn')).toBeChecked();
+  await expect(number.getByLabel('Documents rule')).toHaveValue('docs_required');
 });
 
 test('exchange rates are set for a day, and a large change is pointed out', async ({ page }) => {
@@ -184,6 +188,13 @@ test('exchange rates are set for a day, and a large change is pointed out', asyn
   await form.getByRole('button', { name: 'Set rates' }).click();
   await expect(form).toBeHidden();
   await expect(page.getByRole('row', { name: /^SEK/ })).toContainText('11.2045');
+  // Whichever day is looked at, new rates begin with the newest.
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  await page.goto(`/team/fx?date=${yesterday}`);
+  await expect(page.getByRole('row', { name: /^USD/ })).toBeVisible();
+  await expect(page.getByRole('row', { name: /^SEK/ })).toBeHidden();
+  await page.getByRole('button', { name: 'Set rates' }).click();
+  await expect(form.getByLabel('1 EUR in SEK')).toHaveValue('11.2045');
 });
 
 test('the network on a phone @phone', async ({ page, request }) => {

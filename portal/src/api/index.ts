@@ -34,11 +34,12 @@ export type List<R> = {
 type Asked = { path?: object | undefined; query?: object | undefined };
 const keyOf = (path: string, asked: Asked | null) => [path, asked?.path ?? {}, asked?.query ?? {}];
 
-/** What was shown before stays while a filter changes, but never the data of another resource. */
+/** What was shown before stays while a filter changes, but never the data of another resource, nor rows of something else. */
 function previous<T>(asked: Asked | null) {
-  const resource = JSON.stringify(asked?.path ?? {});
+  const resource = (inPath: unknown, query: unknown) => JSON.stringify([inPath ?? {}, (query as { by?: string } | undefined)?.by]);
+  const wanted = resource(asked?.path, asked?.query);
   return (data: T | undefined, query: { queryKey: readonly unknown[] } | undefined) =>
-    query && JSON.stringify(query.queryKey[1]) === resource ? data : undefined;
+    query && resource(query.queryKey[1], query.queryKey[2]) === wanted ? data : undefined;
 }
 
 /** Polling stops while nobody is at the screen, so that an idle session can end. */
@@ -85,17 +86,24 @@ async function remove(path: string, asked: Asked & { headers: Record<string, str
   }
 }
 
-/** One resource, current as long as the screen is shown. `null` while its parameters are not known yet. */
+/**
+ * One resource, current as long as the screen is shown. `null` while its parameters are not known yet. With `fresh` nothing is
+ * shown that was read before: a form takes what it begins with only once.
+ */
 export function read<P extends PathWith<'get'>>(
   path: P,
   options: () => Options<P, 'get'> | null = () => ({}) as Options<P, 'get'>,
-  settings: { poll?: number } = {},
+  settings: { poll?: number; fresh?: boolean } = {},
 ): Read<Result<P, 'get'>> {
   const opened = performance.now();
+  const begun = { asked: '', at: 0 };
   const query = createQuery(
     () => {
       const asked = options() as Asked | null;
+      const text = JSON.stringify(asked);
+      if (text !== begun.asked) [begun.asked, begun.at] = [text, Date.now()];
       return {
+        ...(settings.fresh ? { staleTime: 0, refetchOnMount: 'always' as const } : {}),
         queryKey: keyOf(path, asked),
         enabled: asked !== null && !isDeleted(path, asked, opened),
         queryFn: async ({ signal }: { signal: AbortSignal }) => {
@@ -108,14 +116,15 @@ export function read<P extends PathWith<'get'>>(
     },
     () => queries,
   );
-  watch(query, 'data', 'error', 'isPending');
+  watch(query, 'data', 'error', 'isPending', 'dataUpdatedAt', 'errorUpdatedAt');
   const error = lastError(query, options);
+  const isOld = (at: number) => settings.fresh === true && at < begun.at;
   return {
-    get data() { return query.data?.body; },
-    get error() { return error(); },
+    get data() { return isOld(query.dataUpdatedAt) ? undefined : query.data?.body; },
+    get error() { return isOld(query.errorUpdatedAt) ? undefined : error(); },
     get pending() { return query.isPending; },
     get fetching() { return query.isFetching; },
-    get etag() { return query.data?.etag; },
+    get etag() { return isOld(query.dataUpdatedAt) ? undefined : query.data?.etag; },
     refetch: async () => void (await query.refetch()),
   };
 }

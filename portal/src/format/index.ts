@@ -101,9 +101,12 @@ export function toDate(at: Moment): Date | undefined {
 /** A date without a time, such as an invoice's. It belongs to no zone. */
 export const isDate = (at: Moment): boolean => typeof at === 'string' && /^\d{4}-\d\d-\d\d$/.test(at);
 
-/** The last so many UTC days as dates, today last. */
-export const utcDays = (count: number): string[] =>
-  Array.from({ length: count }, (_, index) => new Date(Date.now() - (count - 1 - index) * 86_400_000).toISOString().slice(0, 10));
+/** The UTC day as a date. */
+export const utcDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** The last so many UTC days as dates, the last one at the end. */
+export const utcDays = (count: number, last: string): string[] =>
+  Array.from({ length: count }, (_, index) => utcDay(Date.parse(last) - (count - 1 - index) * 86_400_000));
 
 function inZone(at: Moment, options: Intl.DateTimeFormatOptions): string {
   const date = toDate(at);

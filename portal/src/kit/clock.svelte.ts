@@ -15,5 +15,6 @@ export function useClock(): { readonly now: number } {
       timer = undefined;
     };
   });
-  return { get now() { return now; } };
+  // The timer says when to look again, not what the time is: it stands still before the first look.
+  return { get now() { return Math.max(now, Date.now()); } };
 }

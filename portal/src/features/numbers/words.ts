@@ -142,6 +142,7 @@ export const words = {
     ordered: (placed: number) => (placed === 1 ? 'The number is ordered.' : `${count(placed)} numbers are ordered.`),
     stopped: (placed: number, all: number) => `${count(placed)} of ${count(all)} numbers are ordered`,
     stoppedText: 'Then an order was refused. Nothing was charged for the rest.',
+    stoppedAway: 'Then the service did not answer. The next number may be ordered too: look at the orders before you order more.',
     delayed: 'The DID supplier does not answer at the moment. The order is placed and continues by itself.',
     viewOrders: 'View orders',
   },

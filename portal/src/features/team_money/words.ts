@@ -249,6 +249,7 @@ export const words = {
     rows: (by: string) => `Margin, one row for each ${by}`,
     empty: { title: 'No call in this period', text: 'Widen the period.' },
     loading: (n: string) => `${n} rows so far …`,
+    cut: (n: string) => `Only the first ${n} rows are sorted and shown. Choose a shorter time, or download all of them as CSV.`,
     unknown: '–',
   },
 } as const;

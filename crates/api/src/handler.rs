@@ -84,6 +84,7 @@ macro_rules! handlers {
                         Ok(inputs) => inputs,
                         Err(refusal) => return pipeline::replay_or(&ctx, &request, refusal).await,
                     };
+                    pipeline::recheck_caller(&ctx).await?;
                     if let Some(replay) = pipeline::claim_key(&ctx, &request).await? {
                         return Ok(HandlerOutput { rendered: replay, replayed: true });
                     }

@@ -13,7 +13,7 @@ use hyper::{Method, Request, StatusCode};
 use tracing::Instrument;
 
 use super::answer::{Payload, Rendered};
-use super::auth::{Who, bearer};
+use super::auth::{self, Who, bearer};
 use super::callers::{self, Callers};
 use super::compression::{self, Coding};
 use super::concurrency::{ConcurrencyLimits, Place};
@@ -315,6 +315,17 @@ fn check_access(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
         return Err(Problem::idempotency_key_required());
     }
     Ok(())
+}
+
+/// Refuses a caller whose token or key was revoked while the body arrived, which may take long if the caller wants.
+pub(super) async fn recheck_caller(ctx: &RequestCtx) -> Result<(), Problem> {
+    let Some(principal) = &ctx.principal else { return Ok(()) };
+    let mut conn = ctx.app.db.read().await?;
+    conn.set_now(ctx.now);
+    match auth::valid_until(&mut conn, principal).await? {
+        Some(_) => Ok(()),
+        None => Err(Problem::token_invalid("The access token was revoked.")),
+    }
 }
 
 /// Sets the caller's idempotency key, if one was sent, and returns its stored response, if there is one.

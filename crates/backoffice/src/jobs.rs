@@ -1,5 +1,6 @@
 //! The kinds of jobs that this crate runs. A kind that is enqueued but missing here fails on every node.
 
+use identity::sessions::CREDENTIALS_DROPPED;
 use platform::app::{App, rotation};
 use platform::job_kinds;
 use platform::jobs::JobKind;
@@ -15,5 +16,6 @@ pub fn kinds() -> Vec<JobKind<App>> {
         maintenance::LOG_AUDIT_HEAD => maintenance::log_audit_head_job,
         orphaned_files::DELETE => orphaned_files::delete_job,
         webhook_endpoints::DELIVER => webhook_endpoints::deliver_job,
+        CREDENTIALS_DROPPED => webhook_endpoints::delete_early_job,
     }
 }

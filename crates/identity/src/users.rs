@@ -111,13 +111,14 @@ pub async fn find_by_email(conn: &mut Conn, email: &Email) -> Result<Option<User
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE email = $1"), params![*email]).await
 }
 
-/// The user with this address who was invited and has not signed in yet.
+/// The user with this address who was invited and has not signed in yet, unless the team deactivated it. Whom its own
+/// company deactivated has no link that works, and must not keep the address.
 pub async fn find_invited(conn: &mut Conn, email: &Email) -> Result<Option<User>, DbError> {
     conn.opt(
         sql!(
             "SELECT ",
             User::COLS,
-            " FROM users WHERE email = $1 AND is_invited AND email_verified_at IS NULL AND is_active
+            " FROM users WHERE email = $1 AND is_invited AND email_verified_at IS NULL AND NOT is_blocked
                AND deleted_at IS NULL /*pg FOR NO KEY UPDATE */"
         ),
         params![*email],

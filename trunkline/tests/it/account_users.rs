@@ -314,6 +314,22 @@ both! {
         world.end().await;
     }
 
+    async fn an_invitation_that_was_deactivated_does_not_keep_the_address(db) {
+        let world = World::unlimited(db).await;
+        let mallory = world.customer("mallory@customer.example").await;
+        const VICTIM: &str = "vera@customer.example";
+        let invited = invite(&mallory, VICTIM, "owner").await.expect(201);
+        mallory.patch(&path(&invited), json!({"status": "deactivated"})).await.ok();
+        world.anyone().post("/beta/signup", signup_body(VICTIM)).await.expect(202);
+        let vera = world.sign_in(VICTIM).await;
+        assert_ne!(vera.account_id, mallory.account_id);
+        // The company cannot take it back.
+        mallory.patch(&path(&invited), json!({"status": "active"})).await.ok();
+        invite(&mallory, VICTIM, "owner").await.expect(201);
+        assert_eq!(world.sign_in(VICTIM).await.account_id, vera.account_id);
+        world.end().await;
+    }
+
     async fn an_address_gets_only_so_many_invitations_in_an_hour(db) {
         let world = World::start(db).await;
         world.advance_to_next(3600).await;

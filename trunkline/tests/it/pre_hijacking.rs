@@ -4,11 +4,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use values::Role;
 
 use crate::world::authenticator::Authenticator;
 use crate::world::client::{Answer, Session};
 use crate::world::engines::both;
+use crate::world::fixtures::api_keys::{all_scopes, make_key};
+use crate::world::fixtures::events::subscribe;
 use crate::world::fixtures::key;
 use crate::world::fixtures::links::{forgot_password, magic_token};
 use crate::world::fixtures::onboarding::{sign_up, signup_body, submit_kyb_and_card};
@@ -119,6 +123,62 @@ both! {
         let token = magic_token(&world, petra.user_id.parse().unwrap()).await;
         world.anyone().post("/auth/first-login", json!({"token": token})).await.problem(403, "auth.forbidden");
         petra.post("/me/email-verification", json!({})).await.problem(409, "state.conflict");
+        world.end().await;
+    }
+
+    async fn the_first_proof_ends_keys_and_webhook_endpoints_of_a_stranger(db) {
+        let world = World::unlimited(db).await;
+        let mallory = sign_up(&world, OWNER).await;
+        let made = make_key(&mallory, &all_scopes(false)).await;
+        subscribe(&mallory, "https://mallory.example/hook", &["*"]).await;
+        world.program(&made).get("/account/balance").await.expect(200);
+        forgot_password(&world, OWNER).await.expect(202);
+        let body = json!({"token": mailed_token(&world).await, "new_password": NEW_PASSWORD});
+        world.anyone().post("/auth/reset-password", body).await.expect(204);
+        world.program(&made).get("/account/balance").await.problem(401, "auth.token_invalid");
+        world.settle().await;
+        let owner = world.session(&world.try_sign_in(OWNER, NEW_PASSWORD).await.ok());
+        for list in ["/account/api-keys", "/webhook-endpoints"] {
+            assert_eq!(owner.get(list).await.ok()["data"], json!([]), "{list}");
+        }
+        world.end().await;
+    }
+
+    async fn a_request_whose_body_a_stranger_holds_back_is_refused_after_the_proof(db) {
+        let world = World::unlimited(db).await;
+        let mallory = sign_up(&world, OWNER).await;
+        let body = json!({"new_password": "chosen by the stranger"}).to_string();
+        let mut stream = TcpStream::connect(world.node.public).await.unwrap();
+        let head = format!(
+            "POST /v1/me/password HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+            mallory.token(),
+            body.len(),
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // The body is asked for once the token has been accepted.
+        let asked = b"HTTP/1.1 100 Continue\r\n\r\n";
+        let mut heard = vec![0; asked.len()];
+        stream.read_exact(&mut heard).await.unwrap();
+        assert_eq!(heard, asked);
+        verify_email(&world, json!({"token": mailed_token(&world).await})).await.expect(204);
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+        world.try_sign_in(OWNER, "chosen by the stranger").await.problem(401, "auth.invalid_credentials");
+        world.end().await;
+    }
+
+    async fn whoever_proves_the_mailbox_and_knows_the_password_keeps_keys_and_endpoints(db) {
+        let world = World::unlimited(db).await;
+        let petra = sign_up(&world, OWNER).await;
+        let made = make_key(&petra, &all_scopes(false)).await;
+        subscribe(&petra, "https://petra.example/hook", &["*"]).await;
+        verify_email(&world, json!({"token": mailed_token(&world).await, "password": PASSWORD})).await.expect(204);
+        world.settle().await;
+        world.program(&made).get("/account/balance").await.expect(200);
+        assert_eq!(petra.get("/webhook-endpoints").await.ok()["data"].as_array().unwrap().len(), 1);
         world.end().await;
     }
 

@@ -217,7 +217,9 @@ async fn record(conn: &mut Conn, result: &AttemptResult) -> Result<(), DbError> 
     let excess = delivery.attempts.0.len().saturating_sub(MAX_ATTEMPTS);
     delivery.attempts.0.drain(..excess);
     delivery.tries += 1;
-    let is_gone = result.attempt.status_code == Some(GONE);
+    // Who answered may not be whom the endpoint names by now.
+    let is_current = store::find_enabled(conn, endpoint.id).await?.is_some_and(|now| now.url == endpoint.url);
+    let is_gone = is_current && result.attempt.status_code == Some(GONE);
     if result.attempt.error.is_none() {
         (delivery.status, delivery.next_attempt_at) = (DeliveryStatus::Delivered, None);
     } else {
@@ -230,7 +232,7 @@ async fn record(conn: &mut Conn, result: &AttemptResult) -> Result<(), DbError> 
     if delivery.status == DeliveryStatus::Delivered {
         return store::end_failures(conn, endpoint.id).await;
     }
-    if result.is_final {
+    if result.is_final || !is_current {
         return Ok(());
     }
     let failing_since = store::mark_failing(conn, endpoint.id).await?;
@@ -248,7 +250,7 @@ async fn record(conn: &mut Conn, result: &AttemptResult) -> Result<(), DbError> 
 
 /// Disables an endpoint and tells its owner, once.
 async fn disable(conn: &mut Conn, app: &App, endpoint: &EndpointRow, reason: DisabledReason) -> Result<(), DbError> {
-    if !store::disable(conn, endpoint.id, reason).await? {
+    if !store::disable(conn, endpoint.id, &endpoint.url, reason).await? {
         return Ok(());
     }
     let url = endpoint.url.to_string();

@@ -11,7 +11,11 @@ use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::Conn;
 use identity::accounts;
-use values::{Rfc3339, Words};
+use platform::app::App;
+use platform::jobs::{JobContext, JobError};
+use serde::Deserialize;
+use serde_json::Value;
+use values::{AccountId, Rfc3339, Time, Words};
 
 /// Maximum number of endpoints of an account, and of the team.
 const MAX_ENDPOINTS: i64 = 10;
@@ -113,6 +117,29 @@ pub async fn delete(ctx: RequestCtx, owner: Owner, id: EndpointId) -> Result<Com
         })
     })
     .await
+}
+
+#[derive(Deserialize)]
+struct Dropped {
+    account_id: AccountId,
+    /// When the mailbox was proved, in Unix milliseconds.
+    until: i64,
+}
+
+/// Deletes the endpoints that an account had when its owner proved the mailbox: somebody else may have created them.
+pub async fn delete_early_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
+    let Dropped { account_id, until } =
+        serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
+    let work = (context.clone(), account_id, Time::from_millis(until));
+    context
+        .db
+        .tx(work, |conn, (context, account, until)| {
+            Box::pin(async move {
+                store::delete_created_until(conn, *account, *until).await?;
+                context.finish_in(conn).await
+            })
+        })
+        .await
 }
 
 /// Replaces the secret; for a day deliveries carry signatures with both.

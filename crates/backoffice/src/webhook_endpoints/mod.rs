@@ -29,6 +29,7 @@ pub use customer::{
     update,
 };
 pub use deliver::{DELIVER, deliver_job};
+pub use endpoints::delete_early_job;
 pub use publish::publish;
 pub use secret::reseal;
 pub use store::{erase, purge_deleted, purge_deliveries};

@@ -205,13 +205,23 @@ pub async fn mark_failing(conn: &mut Conn, id: EndpointId) -> Result<Time, DbErr
     Ok(since)
 }
 
-/// Disables an endpoint; false if it was disabled or deleted before.
-pub async fn disable(conn: &mut Conn, id: EndpointId, reason: DisabledReason) -> Result<bool, DbError> {
+/// Disables an endpoint with this URL; false if it was disabled, deleted or given another before.
+pub async fn disable(conn: &mut Conn, id: EndpointId, url: &WebUrl, reason: DisabledReason) -> Result<bool, DbError> {
     let sql = sql!(
         "UPDATE webhook_endpoints SET is_enabled = FALSE, disabled_reason = $2, updated_at = $3
-         WHERE id = $1 AND is_enabled AND deleted_at IS NULL"
+         WHERE id = $1 AND url = $4 AND is_enabled AND deleted_at IS NULL"
     );
-    Ok(conn.exec(sql, params![id, reason, conn.now()]).await? == 1)
+    Ok(conn.exec(sql, params![id, reason, conn.now(), url.clone()]).await? == 1)
+}
+
+/// Deletes the endpoints of an account that were created until then.
+pub async fn delete_created_until(conn: &mut Conn, account: AccountId, until: Time) -> Result<(), DbError> {
+    let sql = sql!(
+        "UPDATE webhook_endpoints SET deleted_at = $2, is_enabled = FALSE
+         WHERE account_id = $1 AND created_at <= $3 AND deleted_at IS NULL"
+    );
+    conn.exec(sql, params![account, conn.now(), until]).await?;
+    Ok(())
 }
 
 /// Deletes the endpoints of an account. They are purged with their deliveries.

@@ -39,4 +39,4 @@ pub use reauthenticate::reauthenticate;
 pub use refresh::{refresh, sign_out};
 pub use sign_in::{sign_in, verify_second_factor};
 pub use store::{end_all_sessions, end_other_sessions, purge_access_tokens, purge_failures, purge_sessions};
-pub use verification::{request_verification, verify_email};
+pub use verification::{CREDENTIALS_DROPPED, request_verification, verify_email};

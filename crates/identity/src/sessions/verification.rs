@@ -1,9 +1,9 @@
 //! Proof of the mailbox.
 //!
 //! Anyone can sign up with anyone's address. So until a mailed link was used, the password, second factor and sessions
-//! of a user may be those of a stranger who waits for the owner to come. The first use of a link drops them all
-//! ([`record_proof`]), unless its user also knows the password: that person has both, the mailbox and what was set. A
-//! session does not show that, so the verification page asks for the password.
+//! of a user may be those of a stranger who waits for the owner to come, and so may API keys and webhook endpoints. The
+//! first use of a link drops them all ([`record_proof`]), unless its user also knows the password: that person has both,
+//! the mailbox and what was set. A session does not show that, so the verification page asks for the password.
 
 use super::links::{find_link_user, use_link};
 use super::sign_in::{check_password, limit_attempts, lockout_key, wrong_credentials};
@@ -14,11 +14,18 @@ use crate::passkeys;
 use crate::two_factor;
 use crate::users::{self, User};
 use api::answer::{Accepted, NoContent};
+use api::api_keys;
 use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
+use platform::jobs::{Class, Kind, enqueue};
 use platform::limits::Limit;
 use platform::mail::{self, EmailVerified, ReadableTime, Recipient, VerifyEmail};
+use serde_json::json;
+
+/// Enqueued when the first proof of a mailbox dropped what a stranger may have set; deletes the account's webhook
+/// endpoints. Among the jobs that do not wait for others.
+pub const CREDENTIALS_DROPPED: Kind = Kind::new("account.credentials_dropped").class(Class::Money);
 
 /// Mails a new verification link to the signed-in user.
 pub async fn request_verification(ctx: RequestCtx) -> Result<Committed<Accepted<VerificationRequested>>, Problem> {
@@ -94,9 +101,14 @@ pub(super) async fn record_proof(tx: &mut Tx<'_>, user: &User) -> Result<(), Pro
     passkeys::delete_all(tx, user.id).await?;
     mailed_links::void_all(tx, user.id).await?;
     store::end_all_sessions(tx, user.id).await?;
+    let revoked = api_keys::revoke_of_user(tx, user.id).await?;
     ctx.audit_note("email", "verified");
     if user.password_hash.is_some() || had_factor {
         ctx.audit_note("credentials", "dropped");
+        if revoked > 0 {
+            ctx.audit_note("revoked_keys", revoked);
+        }
+        enqueue(tx, CREDENTIALS_DROPPED, json!({"account_id": user.account_id, "until": ctx.now.millis()})).await?;
         let mail = EmailVerified { at: ReadableTime(ctx.now), ip: ctx.ip };
         mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail).await?;
     }

@@ -191,4 +191,18 @@ both! {
         vouch(&admin, &trunk, &early).await.problem(409, "resource.in_use");
         world.end().await;
     }
+
+    async fn a_network_that_is_vouched_for_twice_at_once_is_verified(db) {
+        let world = World::with(db, &STRICT).await;
+        let admin = world.admin().await;
+        let customer = world.minted(Role::Customer).await;
+        let trunk = create_trunk(&customer, "Trunk").await;
+        for round in 1..=5 {
+            let entry = allow_network(&customer, &trunk, &format!("8.8.8.{round}")).await.expect(201);
+            let (first, second) = tokio::join!(vouch(&admin, &trunk, &entry), vouch(&admin, &trunk, &entry));
+            assert!(first.expect(200)["verified_at"].is_string());
+            assert!(second.expect(200)["verified_at"].is_string());
+        }
+        world.end().await;
+    }
 }

@@ -311,16 +311,12 @@ pub async fn find_number(conn: &mut Conn, id: StockId) -> Result<Option<StockRow
     .await
 }
 
+/// The same, locked until the commit.
 pub async fn lock_number(conn: &mut Conn, id: StockId) -> Result<Option<StockRow>, DbError> {
-    conn.opt(
-        sql!(
-            "SELECT s.id, s.upstream_id, s.e164, s.group_id, s.country, s.regulatory, s.regulatory_override,
-                    s.is_active, s.state, g.kind, g.monthly
-             FROM number_stock s JOIN number_groups g ON g.id = s.group_id WHERE s.id = $1 /*pg FOR UPDATE OF s */"
-        ),
-        params![id],
-    )
-    .await
+    // Not in one statement: whoever waited for the lock would look for the group that the number was in before.
+    let _: Option<(StockId,)> =
+        conn.opt(sql!("SELECT id FROM number_stock WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await?;
+    find_number(conn, id).await
 }
 
 /// Updates a locked DID and the free counts of its groups.

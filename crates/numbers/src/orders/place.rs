@@ -44,9 +44,8 @@ impl OrderRequest {
 
 /// The order of this request: the one that the same idempotency key placed before, or a new one.
 pub async fn place(conn: &mut Conn, request: &OrderRequest) -> Result<OrderRow, Problem> {
-    let OrderRequest { account, mark, .. } = request;
-    if let Some(existing) = store::find_by_key(conn, *account, request.source(), mark).await? {
-        mark.check_same_body(&existing.request_digest)?;
+    let account = &request.account;
+    if let Some(existing) = find_placed(conn, request).await? {
         return Ok(existing);
     }
     onboarding::require_approved(conn, *account).await?;
@@ -57,7 +56,18 @@ pub async fn place(conn: &mut Conn, request: &OrderRequest) -> Result<OrderRow, 
             return Ok(order);
         }
     }
-    Err(exhausted(&request.selection))
+    // The same request, sent twice at once, may have taken the last number.
+    find_placed(conn, request).await?.ok_or_else(|| exhausted(&request.selection))
+}
+
+/// The order that the same idempotency key placed before.
+async fn find_placed(conn: &mut Conn, request: &OrderRequest) -> Result<Option<OrderRow>, Problem> {
+    let OrderRequest { account, mark, .. } = request;
+    let existing = store::find_by_key(conn, *account, request.source(), mark).await?;
+    if let Some(existing) = &existing {
+        mark.check_same_body(&existing.request_digest)?;
+    }
+    Ok(existing)
 }
 
 fn exhausted(selection: &Selection) -> Problem {

@@ -49,11 +49,13 @@ pub async fn find_by_key(
     asked_by: OrderSource,
     mark: &RequestFingerprint,
 ) -> Result<Option<OrderRow>, DbError> {
-    // A key expires together with its stored response.
+    // A key expires together with its stored response. While the DID supplier does not answer, there is none, and
+    // whoever ordered is told to repeat the request with its key.
     conn.exec(
         sql!(
             "UPDATE number_orders SET request_key = NULL
-             WHERE account_id = $1 AND asked_by = $2 AND request_key = $3 AND created_at <= $4"
+             WHERE account_id = $1 AND asked_by = $2 AND request_key = $3
+                 AND status <> 'provisioning' AND updated_at <= $4"
         ),
         params![account, asked_by, mark.key, conn.now().minus(RETENTION)],
     )

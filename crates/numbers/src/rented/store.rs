@@ -252,6 +252,7 @@ row! {
     pub struct UpcomingRenewals {
         pub numbers: i64,
         pub total: i64,
+        /// When the first of them is tried: a renewal that failed, later than it was due.
         pub first: Option<Time>,
     }
 }
@@ -259,7 +260,7 @@ row! {
 pub async fn upcoming_renewals(conn: &mut Conn, account: AccountId, until: Time) -> Result<UpcomingRenewals, DbError> {
     conn.one(
         sql!(
-            "SELECT COUNT(*), CAST(COALESCE(SUM(monthly), 0) AS BIGINT), MIN(next_renewal_at) FROM numbers
+            "SELECT COUNT(*), CAST(COALESCE(SUM(monthly), 0) AS BIGINT), MIN(try_at) FROM numbers
              WHERE account_id = $1 AND released_at IS NULL AND try_at <= $2"
         ),
         params![account, until],

@@ -212,5 +212,6 @@ async fn lock(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
 async fn find_locked(tx: &mut Tx<'_>, id: TrunkId) -> Result<TrunkRow, Problem> {
     let account = tx.ctx.principal()?.account_id;
     lock(tx, account).await?;
-    store::find(tx, account, id).await?.ok_or_else(Problem::not_found)
+    let trunk = store::lock(tx, id).await?.filter(|trunk| trunk.account_id == account);
+    trunk.ok_or_else(Problem::not_found)
 }

@@ -142,6 +142,22 @@ both! {
         world.end().await;
     }
 
+    async fn two_changes_of_a_number_at_once_are_both_made(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        create_group(&world, &admin, 1, AMSTERDAM).await;
+        let number = admin.get("/admin/did-inventory").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
+        let change = async |rule| {
+            let body = json!({"regulatory_override": rule});
+            admin.with_key(key()).patch(&format!("/admin/did-inventory/{number}"), body).await.expect(200);
+        };
+        for _ in 0..10 {
+            tokio::join!(change(json!("docs_required")), change(json!(null)));
+        }
+        assert_eq!(free_numbers(&world.node.app.db).await, 1);
+        world.end().await;
+    }
+
     async fn the_rows_of_an_invalid_file_are_counted_too(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;

@@ -44,6 +44,25 @@ both! {
         world.end().await;
     }
 
+    async fn the_key_of_an_order_holds_for_as_long_as_the_supplier_is_away(db) {
+        let supplier = DidSupplierServer::start(&[Says::Away]).await;
+        let world = World::with(db, &supplier.settings()).await;
+        let admin = world.admin().await;
+        let group = create_group(&world, &admin, 2, AMSTERDAM).await;
+        let (customer, trunk) = customer_with_trunk(&world, CORA, 2000).await;
+        let (order_key, body) = (key(), json!({"inventory_id": group, "trunk_id": trunk}));
+        customer.with_key(order_key).post("/numbers/orders", body.clone()).await.problem(503, "upstream.unavailable");
+        world.advance(24 * 3600 + 60).await;
+        let customer = world.sign_in(CORA).await;
+        customer.with_key(order_key).post("/numbers/orders", body.clone()).await.problem(503, "upstream.unavailable");
+        assert_eq!(count_transactions(&world.node.app.db, "number_order").await, 1);
+        supplier.says(&[Says::Active]);
+        let answered = customer.with_key(order_key).post("/numbers/orders", body).await.expect(201);
+        assert_eq!(answered["status"], "active");
+        assert_eq!(count_transactions(&world.node.app.db, "number_order").await, 1);
+        world.end().await;
+    }
+
     async fn a_slow_did_supplier_is_waited_for(db) {
         let supplier = DidSupplierServer::start(&[Says::Pending]).await;
         let world = World::with(db, &supplier.settings()).await;

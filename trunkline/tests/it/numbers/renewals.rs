@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::World;
 use crate::world::client::Client;
@@ -97,6 +97,27 @@ both! {
         // Two months pass before the renewals run again: each is charged.
         world.advance(62 * DAY).await;
         assert_eq!(count_transactions(&world.node.app.db, "number_renewal").await, 6);
+        world.end().await;
+    }
+
+    async fn a_reminder_names_no_renewal_of_the_past(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let group = create_group(&world, &admin, 2, AMSTERDAM).await;
+        let (customer, trunk) = customer_with_trunk(&world, CORA, 2 * FIRST_MONTH_CENTS).await;
+        order_number(&customer, &group, &trunk).await.expect(201);
+        world.advance(4 * DAY).await;
+        order_number(&cora(&world).await, &group, &trunk).await.expect(201);
+        pass_until(&world, DAY / 2, "number.renewal_failed").await;
+        world.advance(DAY).await;
+        let news = cora(&world).await.get("/notifications?limit=200").await.ok();
+        let is_reminder = |one: &&Value| one["code"] == "number.renewal_ahead";
+        let reminders: Vec<&Value> = news["data"].as_array().unwrap().iter().filter(is_reminder).collect();
+        assert_eq!(reminders.len(), 2);
+        for reminder in reminders {
+            let (sent, first) = (&reminder["created_at"], &reminder["payload"]["first_renewal_at"]);
+            assert!(sent.as_str().unwrap() < first.as_str().unwrap(), "{reminder}");
+        }
         world.end().await;
     }
 

@@ -156,6 +156,22 @@ both! {
         }
         scene.end().await;
     }
+
+    async fn a_customers_change_does_not_undo_a_withdrawn_host(db) {
+        let scene = strict_scene(db, &[]).await;
+        for round in 0..10 {
+            allow_host(&scene, json!("pbx.customer.example")).await.ok();
+            let rename = async |number: usize| {
+                let (path, body) = (format!("/trunks/{}", scene.trunk), json!({"name": format!("Trunk {round} {number}")}));
+                scene.customer.with_key(key()).patch(&path, body).await.expect(200);
+            };
+            let withdraw = async { allow_host(&scene, json!(null)).await.expect(200) };
+            tokio::join!(rename(1), rename(2), rename(3), withdraw);
+            let trunk = scene.admin.get(&format!("/admin/trunks/{}", scene.trunk)).await.ok();
+            assert_eq!(trunk["allowed_inbound_host"], json!(null), "round {round}");
+        }
+        scene.end().await;
+    }
 }
 
 /// Has the team vouch for the trunk's network.

@@ -120,6 +120,10 @@ pub enum Verdict {
 /// Verifies an entry, unless another one or an upstream has its network. No allow-list changes until the commit.
 pub async fn verify(conn: &mut Conn, app: &App, entry: &EntryRow, resolved: &Resolved) -> Result<Verdict, DbError> {
     allow_lists::bump_version(conn).await?;
+    // Another request may have verified it while this one waited.
+    if let Some(known) = store::find(conn, entry.id).await?.filter(|known| known.verified_at.is_some()) {
+        return Ok(Verdict::Verified(known));
+    }
     upstreams::lock_version(conn).await?;
     if Reserved::new(&app.settings, &upstreams::load(conn).await?, resolved).overlap(entry.cidr).is_some() {
         return Ok(Verdict::Reserved);

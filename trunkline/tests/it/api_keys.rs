@@ -398,4 +398,19 @@ both! {
         assert_eq!(first.get("/me").await.ok()["user"]["email"], ADMIN_EMAIL);
         world.end().await;
     }
+
+    async fn two_changes_of_a_key_at_once_both_count(db) {
+        let world = World::unlimited(db).await;
+        let owner = world.customer(CORA).await;
+        for round in 0..10 {
+            let made = make_key(&owner, &["calls:read"]).await;
+            let change = async |body| owner.with_key(key()).patch(&path(&made), body).await.expect(200);
+            let rename = async |number: usize| change(json!({"name": format!("Key {round} {number}")})).await;
+            tokio::join!(rename(1), rename(2), rename(3), change(json!({"allowed_cidrs": ["203.0.113.0/24"]})));
+            let kept = listed(&owner, &made["id"]).await;
+            assert_eq!(kept["allowed_cidrs"], json!(["203.0.113.0/24"]), "round {round}");
+            owner.delete(&path(&made)).await.expect(204);
+        }
+        world.end().await;
+    }
 }

@@ -9,7 +9,7 @@
 mod store;
 
 pub use store::{
-    ApiKeyId, ApiKeyRow, NewApiKey, count, find, find_of_team, insert, list, list_of_team, purge, revoke,
+    ApiKeyId, ApiKeyRow, NewApiKey, count, find, find_of_team, insert, list, list_of_team, lock, purge, revoke,
     revoke_of_user, update,
 };
 

@@ -153,6 +153,13 @@ pub async fn find_of_team(conn: &mut Conn, id: ApiKeyId) -> Result<Option<ApiKey
     .await
 }
 
+/// Locks a key until the commit.
+pub async fn lock(conn: &mut Conn, id: ApiKeyId) -> Result<(), DbError> {
+    let _: Option<(ApiKeyId,)> =
+        conn.opt(sql!("SELECT id FROM api_keys WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![id]).await?;
+    Ok(())
+}
+
 /// How many keys that are not revoked an account has.
 pub async fn count(conn: &mut Conn, account: AccountId) -> Result<i64, DbError> {
     let (keys,) = conn

@@ -52,6 +52,8 @@ async fn change(
     ctx.audit_note("user", user.to_string());
     ctx.commit((account, user, change, revoke_keys), |tx, (account, user, change, revoke_keys)| {
         Box::pin(async move {
+            // Locked first: the user may be making a key, which then is revoked too.
+            users::find_locked(tx, *user).await?;
             let before = find(tx, *account, *user).await?;
             if *revoke_keys {
                 let revoked = api_keys::revoke_of_user(tx, *user).await?;

@@ -187,17 +187,9 @@ pub async fn lock(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
 
 /// The account, locked until the transaction ends, so that two updates of different fields do not overwrite each other.
 pub async fn find_for_update(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
-    conn.opt(
-        sql!(
-            "SELECT ",
-            AccountRow::SELECTED,
-            " FROM accounts a",
-            AccountRow::JOINED,
-            "WHERE a.id = $1 /*pg FOR UPDATE OF a */"
-        ),
-        params![id],
-    )
-    .await
+    // Not in one statement: whoever waited for the lock would see what is joined as it was before.
+    lock(conn, id).await?;
+    find(conn, id).await
 }
 
 /// Writes the fields that a customer may change.

@@ -168,6 +168,8 @@ async fn commit_update(
     ctx.audit_note("key", id.to_string());
     ctx.commit((keyring, id, request), |tx, (keyring, id, request)| {
         Box::pin(async move {
+            keyring.find(tx, *id).await?;
+            keys::lock(tx, *id).await?;
             let before = keyring.find(tx, *id).await?;
             tx.expect_version(&ApiKey::from(before.clone()))?;
             let ApiKeyUpdate { name, allowed_cidrs, expires_at } = request.clone();

@@ -15,6 +15,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::apply::apply_order;
+use super::auto_recharge;
 use super::card_limit;
 use super::methods;
 use super::rules::{PaymentStatus, Purpose, next_poll};
@@ -136,9 +137,12 @@ pub async fn find_charge(conn: &mut Conn, account: AccountId, key: Uuid) -> Resu
     Ok(store::find_by_key(conn, account, Purpose::Recharge, key).await?.map(ChargeOutcome::from))
 }
 
-/// Whether the card may be charged now. A suspended account is not charged; its payment expires like any other.
+/// Whether the card may be charged now. A suspended account is not charged, nor one whose auto-recharge was switched off
+/// while the provider did not answer; its payment expires like any other.
 pub(super) async fn may_charge(app: &App, payment: &PaymentRow) -> Result<bool, DbError> {
-    onboarding::can_be_charged(&mut *app.db.read().await?, payment.account_id).await
+    let mut reader = app.db.read().await?;
+    let is_switched_off = auto_recharge::is_switched_off(&mut reader, payment.account_id).await?;
+    Ok(!is_switched_off && onboarding::can_be_charged(&mut reader, payment.account_id).await?)
 }
 
 /// Has the provider charge the card, unless another node is doing so: providers do not promise that two simultaneous

@@ -69,11 +69,15 @@ pub async fn request_check(conn: &mut Conn, account: AccountId) -> Result<(), Db
 
 /// The same unless a check is due, under way or waiting to be tried again. Says whether it was scheduled.
 pub async fn request_check_again(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
-    let sql = sql!(
-        "UPDATE vat_profiles SET next_check_at = $2
-         WHERE account_id = $1 AND (next_check_at IS NULL OR next_check_at > $2) AND failures = 0"
-    );
-    Ok(conn.exec(sql, params![account, conn.now()]).await? == 1)
+    let scheduled = insert!(
+        conn,
+        vat_profiles { account_id: account, is_reseller: false, next_check_at: conn.now(), failures: 0i64 },
+        "ON CONFLICT (account_id) DO UPDATE SET next_check_at = excluded.next_check_at, failures = 0
+             WHERE vat_profiles.next_check_at IS NULL
+                 OR (vat_profiles.next_check_at > excluded.next_check_at AND vat_profiles.failures = 0)"
+    )
+    .await?;
+    Ok(scheduled == 1)
 }
 
 /// Accounts whose check is due, longest due first.

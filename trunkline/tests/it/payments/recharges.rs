@@ -97,4 +97,22 @@ both! {
         assert_eq!((ledger_cents(db, &cora).await, charges(&revolut)), (5_000, 1));
         world.end().await;
     }
+
+    async fn a_recharge_that_was_switched_off_meanwhile_is_not_sent(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = unheard(&world, &revolut).await;
+        let mut settings = cora.get("/account/auto-recharge").await.ok();
+        settings["enabled"] = json!(false);
+        settings.as_object_mut().unwrap().retain(|name, _| {
+            ["enabled", "threshold", "recharge_amount", "payment_method_id"].contains(&name.as_str())
+        });
+        cora.with_key(fresh_key()).call(Method::PUT, "/account/auto-recharge", Some(settings)).await.ok();
+        revolut.restart();
+        for _ in 0..6 {
+            world.advance(12 * 3_600).await;
+        }
+        assert_eq!((charges(&revolut), count(db, OPEN_ATTEMPTS).await), (0, 0));
+        world.end().await;
+    }
 }

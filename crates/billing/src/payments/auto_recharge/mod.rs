@@ -14,7 +14,7 @@ mod store;
 
 pub use attempt::{ATTEMPT, attempt, attempt_job, enqueue_attempt};
 pub use cards::{Cards, Charge, Outcome, SavedCards};
-pub use store::switch_off;
+pub use store::{is_switched_off, switch_off};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -23,6 +23,10 @@ pub async fn settings(conn: &mut Conn, account: AccountId) -> Result<Option<Sett
     conn.opt(sql!("SELECT ", Settings::COLS, " FROM auto_recharges WHERE account_id = $1"), params![account]).await
 }
 
+pub async fn is_switched_off(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    Ok(settings(conn, account).await?.is_some_and(|settings| !settings.enabled))
+}
+
 /// The settings, locked until the transaction ends. Starting and ending an attempt takes this lock.
 pub async fn lock(conn: &mut Conn, account: AccountId) -> Result<Option<Settings>, DbError> {
     conn.opt(

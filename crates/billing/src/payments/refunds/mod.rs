@@ -253,6 +253,9 @@ async fn finish(conn: &mut Conn, result: &RefundResult) -> Result<bool, Problem>
     let refund = store::lock(conn, result.id).await?.ok_or_else(Problem::not_found)?;
     let paid = payment.money().ok_or_else(Problem::not_found)?;
     if refund.status != RefundStatus::Pending {
+        if refund.status == RefundStatus::Failed && result.state == RefundState::Completed {
+            tracing::error!(refund = %refund.id, "the payment provider made a refund that is recorded as failed");
+        }
         return Ok(false);
     }
     let (amount, reference) = (Money::from_nanos(refund.amount, paid.currency()), refund.id.to_string());
@@ -292,7 +295,14 @@ pub async fn finish_due(app: &App, now: Time, batch: i64) -> Result<(), JobError
 }
 
 async fn finish_one(app: &App, refund: &RefundRow) -> Result<(), ProviderError> {
-    let payment = payments::find(&mut *app.db.read().await?, refund.payment_id).await?;
+    let mut reader = app.db.read().await?;
+    // While the ones before it were sent, whoever asked for it may have repeated the request, and it has ended.
+    let current = store::find(&mut reader, refund.id).await?;
+    if current.is_none_or(|current| current.status != RefundStatus::Pending) {
+        return Ok(());
+    }
+    let payment = payments::find(&mut reader, refund.payment_id).await?;
+    drop(reader);
     let Some(payment) = payment.filter(|payment| payment.provider == app.payments.provider()) else {
         tracing::warn!(refund = %refund.id, "the payment of this refund belongs to another provider");
         return Ok(());

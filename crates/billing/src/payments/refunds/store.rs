@@ -75,6 +75,10 @@ pub async fn lock(conn: &mut Conn, id: RefundId) -> Result<Option<RefundRow>, Db
     conn.opt(sql!("SELECT ", RefundRow::COLS, " FROM refunds WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
+pub async fn find(conn: &mut Conn, id: RefundId) -> Result<Option<RefundRow>, DbError> {
+    conn.opt(sql!("SELECT ", RefundRow::COLS, " FROM refunds WHERE id = $1"), params![id]).await
+}
+
 /// Sets the final status and stops polling.
 pub async fn finish(conn: &mut Conn, id: RefundId, status: RefundStatus) -> Result<(), DbError> {
     conn.exec(

@@ -25,6 +25,7 @@ use db::{Conn, DbError};
 use platform::app::App;
 use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::outside::fx::Sheet;
+use platform::routing::tariff;
 use values::{Currency, Date};
 
 pub const FETCH: Kind = Kind::new("fx.fetch").class(Class::Outside);
@@ -101,6 +102,7 @@ pub async fn update(
     ctx.commit(rates, |tx, rates| {
         Box::pin(async move {
             let now = tx.ctx.now;
+            tariff::lock(tx).await?;
             let before = FxRates::from(rates_on(tx, now.into()).await?);
             tx.expect_version(&before)?;
             store::replace(tx, rates).await?;
@@ -113,6 +115,8 @@ pub async fn update(
 
 /// Imports published rates and returns the number of days. Currencies that are no longer in use are skipped.
 pub async fn import(conn: &mut Conn, sheets: &[Sheet]) -> Result<usize, DbError> {
+    // So that two sets of one day do not mix.
+    tariff::lock(conn).await?;
     for sheet in sheets {
         let rates = sheet.rates.iter().filter_map(|(code, rate)| Some((code.parse().ok()?, rate.parse().ok()?)));
         let rates = Rates { date: sheet.date, rates: rates.filter(|(currency, _)| *currency != BASE).collect() };

@@ -24,26 +24,18 @@ pub async fn rates_on(conn: &mut Conn, day: Date) -> Result<Option<Rates>, DbErr
     Ok(date.map(|date| Rates { date, rates }))
 }
 
-/// Replaces the rates of a day.
+/// Replaces the rates of a day. The caller has locked the tariff.
 pub async fn replace(conn: &mut Conn, rates: &Rates) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM fx_rates WHERE date = $1"), params![rates.date]).await?;
     for (currency, rate) in &rates.rates {
-        // Another transaction may insert the same day.
-        insert!(
-            conn,
-            fx_rates { date: rates.date, currency: *currency, rate: *rate },
-            "ON CONFLICT (date, currency) DO UPDATE SET rate = excluded.rate"
-        )
-        .await?;
+        insert!(conn, fx_rates { date: rates.date, currency: *currency, rate: *rate }).await?;
     }
     Ok(())
 }
 
-/// Applies the newest rates to the tariff.
+/// Applies the newest rates to the tariff, which the caller has locked: another transaction may set a later day.
 pub async fn apply_to_tariff(conn: &mut Conn) -> Result<(), DbError> {
     let now = conn.now();
-    // Another transaction may set a later day.
-    tariff::lock(conn).await?;
     let Some(Rates { date, rates }) = rates_on(conn, now.into()).await? else { return Ok(()) };
     let rates = rates.into_iter().map(|(currency, rate)| (currency, rate.to_raw())).collect();
     tariff::record_fx(conn, &Fx { date, rates }).await

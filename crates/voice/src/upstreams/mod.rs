@@ -85,8 +85,8 @@ pub async fn create(
                 let group = new.dispatcher_group_id;
                 return Err(Problem::resource_in_use(format!("Another upstream has dispatcher group {group}.")));
             }
-            tariff::record_terms(tx, &new.terms()).await?;
             upstreams::bump_version(tx).await?;
+            tariff::record_terms(tx, &new.terms()).await?;
             Ok(Created(new.clone().into()))
         })
     })

@@ -19,7 +19,7 @@ mod store;
 pub use past::{PastSource, PastTariff, PrefixRange, TwoRanges, TwoTariffs};
 pub use store::{
     Fx, NewLeaf, PastTime, Terms, activate_deck, changes_after, decks_between, delete_terms, delete_unfinished_deck,
-    insert_deck, insert_leaves, insert_replaced_leaves, lock, record_fx, record_terms,
+    insert_deck, insert_leaves, insert_replaced_leaves, lock, record_fx, record_terms, version,
 };
 
 use std::sync::Arc;

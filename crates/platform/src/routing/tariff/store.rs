@@ -182,6 +182,11 @@ pub async fn lock(conn: &mut Conn) -> Result<(), DbError> {
     cache::lock(conn, NAME).await
 }
 
+/// The version of the tariff.
+pub async fn version(conn: &mut Conn) -> Result<i64, DbError> {
+    cache::version(conn, NAME).await
+}
+
 /// Records exchange rates from now on, unless they are in force already. The caller [`lock`]s the tariff first.
 pub async fn record_fx(conn: &mut Conn, fx: &Fx) -> Result<(), DbError> {
     if fx_at(conn, PastTime::latest()).await?.fx.as_ref() == Some(fx) {

@@ -15,6 +15,7 @@ use crate::cdrs::terms::{CallStatus, CallTerms, Leg, Parties, Price};
 use crate::cdrs::write::{MAX_CLOCK_SKEW_MILLIS, seconds_between};
 use db::{DbError, Entropy};
 use platform::app::App;
+use platform::routing::cache::Versioned;
 use platform::routing::plans::{CustomerPlan, PlanTimeline, Plans};
 use platform::routing::tariff::{self, PastTime, Tariff};
 use platform::routing::upstreams::Gateways;
@@ -48,6 +49,13 @@ pub struct Importer<'a> {
     /// When the hot window begins; none while nothing is archived.
     hot_from: Option<Time>,
     pub now: Time,
+}
+
+impl Importer<'_> {
+    /// The version of the tariff that says which lines cannot be rated.
+    pub fn tariff_version(&self) -> i64 {
+        self.tariff.version()
+    }
 }
 
 /// Whose call a line is.

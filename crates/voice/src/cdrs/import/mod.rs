@@ -27,6 +27,7 @@ use db::{Conn, Db, DbError};
 use importer::{Importer, LineError};
 use platform::app::App;
 use platform::ledger::LedgerError;
+use platform::routing::tariff;
 use suspense::SuspenseReason;
 
 /// Maximum number of lines of one import.
@@ -42,6 +43,8 @@ const MAX_LINE_BYTES: usize = 4096;
 struct Work {
     cdrs: ImportBatch,
     suspended: Vec<(ImportLine, SuspenseReason)>,
+    /// Of the tariff by which they were suspended.
+    tariff_version: i64,
 }
 
 /// Imports lines; `first` is the number of the first line.
@@ -83,7 +86,7 @@ pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer
         let batches = ImportBatch::split(cdrs, importer.now, calls_per_transaction(&app.db)).into_iter();
         let mut works: Vec<Work> = batches.map(|cdrs| Work { cdrs, ..Work::default() }).collect();
         if !suspended.is_empty() {
-            works.push(Work { suspended, ..Work::default() });
+            works.push(Work { suspended, tariff_version: importer.tariff_version(), ..Work::default() });
         }
         for work in works {
             let lines = work.cdrs.len() + work.suspended.len();
@@ -145,7 +148,7 @@ async fn write(app: &App, mut work: Work) -> Result<(Written, usize), LedgerErro
             return Ok((all, suspended));
         }
         let cdrs = part.cdrs.rest(written.done, app.clock.now());
-        work = Work { cdrs, suspended: part.suspended.clone() };
+        work = Work { cdrs, suspended: part.suspended.clone(), tariff_version: part.tariff_version };
     }
 }
 
@@ -165,5 +168,12 @@ async fn write_in(conn: &mut Conn, work: &Work, mode: ImportMode) -> Result<(Wri
         return Ok((written, 0));
     }
     let suspended = suspense::insert(conn, &work.suspended).await?;
+    if suspended > 0 {
+        // A deck that came into force meanwhile may sell them, and has counted the suspended lines without these.
+        tariff::lock(conn).await?;
+        if tariff::version(conn).await? != work.tariff_version {
+            suspense::enqueue_rerate(conn).await?;
+        }
+    }
     Ok((written, suspended))
 }

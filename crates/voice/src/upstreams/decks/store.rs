@@ -299,6 +299,13 @@ pub async fn impact(conn: &mut Conn, id: DeckImportId) -> Result<Option<String>,
     Ok(impact)
 }
 
+/// Whether an import of the upstream runs.
+pub async fn is_running(conn: &mut Conn, upstream: UpstreamId) -> Result<bool, DbError> {
+    let sql = sql!("SELECT EXISTS (SELECT 1 FROM deck_imports WHERE upstream_id = $1 AND status = 'running')");
+    let (is_running,) = conn.one(sql, params![upstream]).await?;
+    Ok(is_running)
+}
+
 /// Queues a held import again, with a reason if its notice is waived. False when it is not held.
 pub async fn approve(
     conn: &mut Conn,

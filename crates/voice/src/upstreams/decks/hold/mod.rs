@@ -160,6 +160,12 @@ pub async fn apply(
     ctx.commit((upstream, id, waived), |tx, (upstream, id, waived)| {
         Box::pin(async move {
             upstreams::lock(tx, *upstream).await?.ok_or_else(Problem::not_found)?;
+            // It would come into force after that one, though it is older.
+            if imports::is_running(tx, *upstream).await? {
+                return Err(Problem::state_conflict(
+                    "An import of this upstream is running. Try again when it has ended.",
+                ));
+            }
             if !imports::approve(tx, *upstream, *id, waived.as_deref()).await? {
                 return Err(not_held(imports::find(tx, *upstream, *id).await?.is_some()));
             }

@@ -172,11 +172,13 @@ impl StoredResponse {
     }
 }
 
-/// Stores the response of a claimed key, or inserts the row for a problem that is replayed to retries.
-pub async fn store(conn: &mut Conn, claim: &Claim, response: &StoredResponse) -> Result<(), Problem> {
+/// Stores the response of a claimed key, or inserts the row for a problem that is replayed to retries. False if the key has a
+/// response.
+pub async fn store(conn: &mut Conn, claim: &Claim, response: &StoredResponse) -> Result<bool, Problem> {
     let now = conn.now();
-    conn.exec(
-        sql!(
+    let stored = conn
+        .exec(
+            sql!(
             "INSERT INTO idempotency_keys (owner, method, path, key, body_digest, created_at, status, headers, body)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
              ON CONFLICT (owner, method, path, key) DO UPDATE SET
@@ -184,21 +186,21 @@ pub async fn store(conn: &mut Conn, claim: &Claim, response: &StoredResponse) ->
                  status = excluded.status, headers = excluded.headers, body = excluded.body
              WHERE idempotency_keys.status IS NULL OR idempotency_keys.created_at <= $10"
         ),
-        params![
-            claim.owner,
-            claim.method,
-            claim.path,
-            claim.key,
-            claim.body_digest.as_slice(),
-            now,
-            response.status,
-            response.headers,
-            response.sealed_body,
-            now.minus(RETENTION)
-        ],
-    )
-    .await?;
-    Ok(())
+            params![
+                claim.owner,
+                claim.method,
+                claim.path,
+                claim.key,
+                claim.body_digest.as_slice(),
+                now,
+                response.status,
+                response.headers,
+                response.sealed_body,
+                now.minus(RETENTION)
+            ],
+        )
+        .await?;
+    Ok(stored == 1)
 }
 
 /// Purges keys created before `cutoff`, oldest first.

@@ -5,7 +5,7 @@
 //!   name every field that fails ([`faults`]); [`answer`]: what it returns
 //! - [`context`]: the request context, and the one transaction in which a change happens
 //! - [`pipeline`]: the order of steps; [`auth`], [`api_keys`], [`scopes`], [`idempotency`], [`conditional`], [`compression`],
-//!   [`headers`]: the steps
+//!   [`headers`], `failure`: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table, with
 //!   `samples`; [`deprecation`]: operations that end
 //! - [`document`]: what everybody gets alike; [`portal`]: the web app, as it was built; [`manual`]: the pages of `docs/`;
@@ -28,6 +28,7 @@ pub mod csv;
 pub mod deprecation;
 pub mod document;
 pub mod endpoint;
+mod failure;
 pub mod faults;
 pub mod handler;
 pub mod headers;

@@ -20,8 +20,9 @@ use super::concurrency::{ConcurrencyLimits, Place};
 use super::context::{Origin, RequestCtx};
 use super::document::accepts_html;
 use super::endpoint::{Endpoint, Idempotency, RecentSignIn};
+use super::failure::{self, Failure};
 use super::handler::HandlerOutput;
-use super::idempotency::{self, Claim, StoredResponse};
+use super::idempotency::{self, Claim};
 use super::incoming_body::IncomingBody;
 use super::input::IncomingRequest;
 use super::problem::{Code, Problem};
@@ -30,7 +31,6 @@ use super::router::{BASE, RouteMatch, Router};
 use super::screen::{self, Form, Visit};
 use super::{conditional, headers, manual};
 use platform::app::App;
-use platform::audit;
 use platform::limits::{Limit, RateLimitStatus, Subject};
 use platform::request_stats::Count;
 use platform::traces::{OpenSpan, RequestEnd};
@@ -102,7 +102,7 @@ impl Service {
         let mut response = match outcome {
             Ok(response) => response,
             Err(problem) => {
-                log_cause(&problem, &method, route, &request_id);
+                failure::log_cause(&problem, &method, route, &request_id);
                 let page = is_screen.then(|| screen::problem_page(&problem, &request_id).ok()).flatten();
                 page.unwrap_or_else(|| problem.render(&path, &request_id))
             }
@@ -273,7 +273,12 @@ impl Service {
                 }
                 success_response(committed, endpoint, if_none_match.as_ref())
             }
-            Err(problem) => Err(record_failure(&ctx, problem).await),
+            Err(problem) => match failure::record(&ctx, problem).await {
+                Failure::Replayed(rendered) => {
+                    success_response(HandlerOutput { rendered, replayed: true }, endpoint, None)
+                }
+                Failure::Problem(problem) => Err(problem),
+            },
         }
     }
 
@@ -410,82 +415,4 @@ fn success_response(
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
     }
     Ok(response)
-}
-
-/// Writes the audit row of a failed request and, if the problem is replayed to retries, the stored response.
-async fn record_failure(ctx: &RequestCtx, problem: Problem) -> Problem {
-    let problem = check_declared(&ctx.endpoint, problem);
-    let code = problem.code();
-    let entry = if is_audited(code) { ctx.failure_entry(code.as_str()) } else { None };
-    let claim = ctx.claim().filter(|_| problem.is_stored_for_replay());
-    if entry.is_none() && claim.is_none() {
-        return problem;
-    }
-    let response = StoredResponse::new(&rendered(ctx, &problem), &ctx.app.keys);
-    let stored = claim.and_then(|claim| Some((claim, response.ok()?)));
-    let written = ctx
-        .app
-        .db
-        .tx((ctx.clone(), entry, stored), |conn, (ctx, entry, stored)| {
-            Box::pin(async move {
-                if let Some((claim, response)) = stored {
-                    idempotency::store(conn, claim, response).await?;
-                }
-                if let Some(entry) = entry {
-                    audit::append(conn, &ctx.app.keys, entry).await?;
-                }
-                Ok::<_, Problem>(())
-            })
-        })
-        .await;
-    if let Err(error) = written {
-        tracing::error!(request_id = ctx.request_id, ?error, "audit row of a failed request not written");
-    }
-    problem
-}
-
-/// Requests that fail before the action begins (invalid input, rate limit) are not audited.
-fn is_audited(code: Code) -> bool {
-    !matches!(
-        code,
-        Code::Malformed
-            | Code::ValidationFailed
-            | Code::UnsupportedMediaType
-            | Code::TooLarge
-            | Code::RequestTimeout
-            | Code::RateLimited
-            | Code::IdempotencyKeyRequired
-            | Code::IdempotencyInProgress
-            | Code::ServiceUnavailable
-    )
-}
-
-fn rendered(ctx: &RequestCtx, problem: &Problem) -> Rendered {
-    let (head, body) = problem.render_parts(&ctx.path, &ctx.request_id);
-    Rendered { status: problem.code().status(), headers: head, payload: Payload::Whole(body) }
-}
-
-/// In debug builds, so in every test, a problem that the endpoint does not declare is an internal error.
-fn check_declared(endpoint: &Endpoint, problem: Problem) -> Problem {
-    if cfg!(debug_assertions) && !endpoint.declares(problem.code()) {
-        return Problem::internal(format!("{} does not declare {problem:?}", endpoint.path));
-    }
-    problem
-}
-
-fn log_cause(problem: &Problem, method: &Method, route: &str, request_id: &str) {
-    let Some(cause) = problem.cause() else { return };
-    let (code, cause) = (problem.code().as_str(), with_sources(cause));
-    tracing::error!(%method, route, request_id, code, %cause, "request failed");
-}
-
-fn with_sources(error: &(dyn std::error::Error + Send + Sync)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }

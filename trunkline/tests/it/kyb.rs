@@ -13,6 +13,7 @@ use values::Role;
 use crate::world::World;
 use crate::world::client::{Answer, Session};
 use crate::world::engines::{TestDb, both, uuid};
+use crate::world::fixtures::key;
 use crate::world::fixtures::onboarding::sign_up;
 use crate::world::form::{Form, jpeg, pdf, png};
 
@@ -216,6 +217,22 @@ both! {
         petra.delete(&format!("{UPLOAD}/{}", ids[2])).await.problem(409, "state.conflict");
         one_more().await.problem(409, "state.conflict");
         petra.post("/me/kyb/submit", json!({})).await.problem(409, "state.conflict");
+        world.end().await;
+    }
+
+    async fn an_intake_submitted_several_times_at_once_gives_one_answer(db) {
+        let world = World::unlimited(db).await;
+        for round in 0..5 {
+            let petra = sign_up(&world, &format!("petra{round}@prospect.example")).await;
+            for kind in KINDS {
+                upload(&petra, kind, "scan.pdf", &pdf(&format!("/{kind} {round}"))).await;
+            }
+            let caller = petra.with_key(key());
+            let answers = join_all((0..4).map(|_| caller.post("/me/kyb/submit", json!({})))).await;
+            for answer in &answers {
+                assert_eq!((answer.status, &answer.body), (200, &answers[0].body), "round {round}");
+            }
+        }
         world.end().await;
     }
 
